@@ -1,0 +1,39 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <weft/config.hpp>
+
+#include <stdexcept>
+#include <string>
+
+namespace weft::inline v1 {
+
+/// Where in a run something went wrong; -1 where a field does not apply.
+struct error_location {
+  int rank = -1;
+  int stage = -1;
+  int micro_batch = -1;
+  int peer = -1;
+  int tag = -1;
+};
+
+/// Every run-time error of weft. `what()` reads "weft::<where>: <what is wrong>; <what to do>".
+class error : public std::runtime_error {
+ public:
+  explicit error(std::string const& message, error_location location = {})
+      : std::runtime_error(message), location_(location) {}
+
+  [[nodiscard]] error_location const& location() const noexcept { return location_; }
+
+ private:
+  error_location location_;
+};
+
+/// Thrown on the ranks that were healthy when another rank failed; carries that rank's own message.
+class remote_error : public error {
+ public:
+  using error::error;
+};
+
+}  // namespace weft::inline v1

@@ -1,0 +1,44 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <weft/config.hpp>
+#include <weft/schedule/op.hpp>
+
+#include <cstdint>
+
+namespace weft::inline v1::schedule {
+
+/// Which of a device's queues an action belongs to.
+enum class lane : std::uint8_t { compute, communication, copy };
+
+/// One cell of a program, 16 bytes. Most fields are zero in most schedules; the room is there so that nothing has to
+/// be widened later.
+struct action {
+  op what = op::none;
+  lane where = lane::compute;
+  std::uint16_t stage = 0;        ///< global stage number
+  std::uint32_t micro_batch = 0;
+  std::uint16_t slice = 0;        ///< part of a sequence, where sequences are cut
+  std::uint8_t copy = 0;          ///< which model copy (DualPipe, Chimera)
+  std::uint8_t version = 0;       ///< which stashed weights (PipeDream)
+  std::uint8_t part = 0;          ///< attention or dispatch apart from the rest
+  std::uint8_t group = 0;         ///< of a collective: which axis; of a post: ordinal of the edge at this stage
+  std::uint16_t slot = 0;         ///< the buffer, see schedule/lower.hpp
+
+  friend constexpr bool operator==(action const&, action const&) = default;
+};
+
+static_assert(sizeof(action) == 16);
+
+/// The common case: an op on a stage and a micro-batch.
+constexpr action make_action(op what, int stage, int micro_batch) {
+  action result;
+  result.what = what;
+  result.where = traits_of(what).is_post ? lane::communication : lane::compute;
+  result.stage = static_cast<std::uint16_t>(stage);
+  result.micro_batch = static_cast<std::uint32_t>(micro_batch);
+  return result;
+}
+
+}  // namespace weft::inline v1::schedule

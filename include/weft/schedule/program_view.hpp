@@ -1,0 +1,63 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <weft/config.hpp>
+#include <weft/schedule/action.hpp>
+#include <weft/topology/stage_graph.hpp>
+
+namespace weft::inline v1::schedule {
+
+/// The actions of one rank, in order.
+struct row_view {
+  action const* actions = nullptr;
+  int size = 0;
+
+  [[nodiscard]] constexpr action const* begin() const { return actions; }
+  [[nodiscard]] constexpr action const* end() const { return actions + size; }
+  constexpr action const& operator[](int index) const { return actions[index]; }
+};
+
+/// What a complete program must contain for every stage and micro-batch.
+struct work_set {
+  bool forward = true;
+  bool backward = true;          ///< B, or I and W
+  int frozen_prefix_stages = 0;  ///< stages below this one have F alone
+};
+
+/// What is in flight between two turns of the program; none for flushing schedules.
+struct carry_view {
+  int versions = 1;  ///< weight versions alive at the boundary
+};
+
+/// How many buffers of each kind a rank owns for one of its stages; found by `lower`'s liveness analysis.
+struct slot_counts {
+  int activation = 0;        ///< what F keeps for backward
+  int weight_context = 0;    ///< what I keeps for W (0 where B is not split)
+  int receive_forward = 0;
+  int send_forward = 0;
+  int receive_backward = 0;
+  int send_backward = 0;
+};
+
+/// The one representation of a distributed program, whatever made it: a policy, a CSV file, a planner. Non-owning:
+/// `plan` keeps the arrays as constants, `program` (schedule/program.hpp) keeps them in vectors.
+///
+/// Rows are over *world* ranks; equal rows may be stored once (`row_of_rank`).
+struct program_view {
+  row_view const* rows = nullptr;
+  int row_count = 0;
+  int const* row_of_rank = nullptr;
+  int micro_batches = 0;
+  topology::stage_graph_view graph;
+  work_set work;
+  carry_view carry;
+  slot_counts const* slots = nullptr;  ///< per stage; null before `lower`
+  char const* name = "";
+
+  [[nodiscard]] constexpr int ranks() const { return graph.ranks; }
+  [[nodiscard]] constexpr int stages() const { return graph.stages; }
+  [[nodiscard]] constexpr row_view row(int rank) const { return rows[row_of_rank[rank]]; }
+};
+
+}  // namespace weft::inline v1::schedule

@@ -1,0 +1,63 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <weft/config.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+namespace weft::inline v1::transport {
+
+/// A posted send or receive. Owned by whoever posted it; complete once `endpoint::test` has said so, and then empty.
+struct request {
+  std::uintptr_t handle = 0;
+  bool pending = false;
+};
+
+/// One rank's door to the others: posts, tests, and the failure channel. Everything above (engine, collectives,
+/// trainer) is written against this class, so that it is compiled once and cannot know which transport runs below.
+///
+/// All members are called by the rank's own thread only. Buffers belong to the endpoint's memory (host memory in
+/// `transport::mpi` and `transport::in_process`) from the post until the request completes.
+class endpoint {
+ public:
+  endpoint() = default;
+  endpoint(endpoint const&) = delete;
+  endpoint& operator=(endpoint const&) = delete;
+  virtual ~endpoint() = default;
+
+  [[nodiscard]] virtual int rank() const = 0;
+  [[nodiscard]] virtual int size() const = 0;
+
+  /// Posts; never block. Messages of one (peer, tag) pair arrive in the order they were posted. Tags are 0..32767.
+  [[nodiscard]] virtual request send(void const* data, std::size_t bytes, int peer, int tag) = 0;
+  [[nodiscard]] virtual request receive(void* data, std::size_t bytes, int peer, int tag) = 0;
+
+  /// True once the request is complete; makes progress; does not communicate otherwise.
+  [[nodiscard]] virtual bool test(request& posted) = 0;
+
+  /// Bytes that arrived by the last receive for which `test` returned true.
+  [[nodiscard]] virtual std::size_t received_bytes() const = 0;
+
+  /// Gives up a pending request (after a failure); does not block.
+  virtual void abandon(request& posted) noexcept = 0;
+
+  /// Tells every other rank that this one failed and why. Does not block.
+  virtual void announce_failure(std::string_view message) noexcept = 0;
+
+  /// Throws `remote_error` once another rank has announced a failure. Does not block.
+  virtual void check_failure() = 0;
+
+  /// Lets another rank have this core; called between unsuccessful tests.
+  virtual void yield() noexcept = 0;
+
+  /// Held around whatever launches kernels. Where ranks are threads it is one lock for the process (Kokkos kernels
+  /// must not be launched by several threads at once); elsewhere it costs nothing. Never held while waiting.
+  [[nodiscard]] virtual std::unique_lock<std::mutex> launch_lock() = 0;
+};
+
+}  // namespace weft::inline v1::transport
