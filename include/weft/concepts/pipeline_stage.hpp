@@ -1,0 +1,47 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <weft/config.hpp>
+
+#include <concepts>
+
+namespace weft::inline v1 {
+
+struct boundary;
+namespace topology {
+struct edge;
+}
+namespace schedule {
+struct slot_counts;
+}
+
+/// The least a stage must offer. One object serves every stage of a rank (`context.stage()` says which).
+///
+/// * `boundary(edge)`: what crosses an edge of the graph; the same answer on both ends.
+/// * `prepare(stage, slots)`: allocate; the engine calls nothing that needs memory afterwards.
+/// * `forward(context, in, out)`: reads `in`, writes `out`; `in` stays valid until the last backward of the
+///   micro-batch, `out` does not.
+template <class Stage, class Context, class Views>
+concept pipeline_stage = requires(Stage& stage, Context& context, Views const& in, Views& out,
+                                  schedule::slot_counts const& slots, topology::edge const& edge) {
+  { stage.boundary(edge) } -> std::convertible_to<weft::boundary>;
+  stage.prepare(0, slots);
+  stage.forward(context, in, out);
+};
+
+/// `backward(context, in, grad_out, grad_in)`: adds to the stage's own weight gradients, writes `grad_in`.
+template <class Stage, class Context, class Views>
+concept whole_backward_stage = requires(Stage& stage, Context& context, Views const& in, Views const& grad_out,
+                                        Views& grad_in) { stage.backward(context, in, grad_out, grad_in); };
+
+/// Backward in halves, as zero-bubble schedules need it. `in` and `grad_out` stay valid until `backward_weight` has
+/// returned. Where a program says B, the engine calls both halves in turn, so B equals I then W bit for bit.
+template <class Stage, class Context, class Views>
+concept split_backward_stage =
+    requires(Stage& stage, Context& context, Views const& in, Views const& grad_out, Views& grad_in) {
+      stage.backward_input(context, in, grad_out, grad_in);
+      stage.backward_weight(context, in, grad_out);
+    };
+
+}  // namespace weft::inline v1
