@@ -1,0 +1,303 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <weft/config.hpp>
+#include <weft/concepts/pipeline_stage.hpp>
+#include <weft/error.hpp>
+#include <weft/pipeline/boundary.hpp>
+#include <weft/pipeline/boundary_view.hpp>
+#include <weft/pipeline/instructions.hpp>
+#include <weft/pipeline/stage_context.hpp>
+#include <weft/pipeline/wire_buffer.hpp>
+#include <weft/schedule/program_view.hpp>
+#include <weft/transport/endpoint.hpp>
+#include <weft/transport/wait.hpp>
+
+#include <Kokkos_Core.hpp>
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+namespace weft::inline v1 {
+
+struct pipeline_options {
+  double deadline = 300.0;      ///< seconds that one wait may take; 0: for ever
+  bool record_times = false;    ///< keep begin and end of every action of the last step
+};
+
+/// When an action of the last step ran, in seconds since the step began; posts and waits are outside.
+struct action_time {
+  double begin = 0.0;
+  double end = 0.0;
+};
+
+/// Plays one rank's row of a program for real: posts, waits, calls the stage.
+///
+/// Knows no schedule: whatever made the program, the same code runs it, and so do the same kernels. Allocates in the
+/// constructor alone. One object per program; several may share a stage and an endpoint as long as their steps do not
+/// overlap. After an exception the object is spent: every rank has been told, and pending messages are given up.
+template <class Stage, class Space = Kokkos::DefaultExecutionSpace>
+class pipeline final : private progress_source {
+ public:
+  using context = stage_context<Space>;
+  using views = boundary_views<typename Space::memory_space>;
+
+  static_assert(pipeline_stage<Stage, context, views>,
+                "weft::pipeline: the stage lacks boundary(edge), prepare(stage, slots) or forward(context, in, out); "
+                "see weft/concepts/pipeline_stage.hpp");
+  static constexpr bool is_split = split_backward_stage<Stage, context, views>;
+  static constexpr bool is_whole = whole_backward_stage<Stage, context, views>;
+
+  /// Does not communicate. `program` must be lowered; only this rank's row of it is read, and not kept.
+  pipeline(schedule::program_view const& program, transport::endpoint& door, Stage& stage,
+           pipeline_options const& options = {}, Space const& space = Space())
+      : door_(door), stage_(stage), options_(options), space_(space), context_(space, this) {
+    if (program.slots == nullptr)
+      throw error("weft::pipeline: the program '" + std::string(program.name) +
+                  "' has no posts and slots; call weft::schedule::lower first");
+    if (program.ranks() != door.size())
+      throw error("weft::pipeline: the program is for " + std::to_string(program.ranks()) + " ranks, but there are " +
+                      std::to_string(door.size()) + "; launch as many, or plan for as many",
+                  {.rank = door.rank()});
+    auto list = compile_row(program, door.rank());
+    instructions_ = std::move(list.instructions);
+    ports_ = std::move(list.ports);
+    times_.resize(options_.record_times ? instructions_.size() : 0);
+    for (instruction const& each : instructions_) require_stage_offers(each);
+    auto const lock = door_.launch_lock();
+    for (int stage_index = 0; stage_index < program.stages(); ++stage_index)
+      if (program.graph.rank_of(stage_index) == door.rank()) stage_.prepare(stage_index, program.slots[stage_index]);
+    buffers_.reserve(list.buffers.size());
+    for (buffer_need const& need : list.buffers) {
+      boundary const forward = stage_.boundary(program.graph.edges[need.edge]);
+      buffers_.emplace_back("weft::wire", need.is_gradient ? gradient_of(forward) : forward);
+      wire_bytes_ += buffers_.back().capacity();
+    }
+  }
+
+  pipeline(pipeline const&) = delete;
+  pipeline& operator=(pipeline const&) = delete;
+  ~pipeline() = default;
+
+  /// Plays the row once. Communicates with the ranks that share an edge; collective over the program's ranks in the
+  /// sense that each of them must call it. Any exception here ends the step on every rank.
+  void step() {
+    current_ = nullptr;
+    try {
+      play();
+    } catch (remote_error const& failure) {
+      give_up();
+      throw remote_error(std::string(failure.what()) + " (rank " + std::to_string(door_.rank()) + " was at " +
+                             description() + ")",
+                         failure.location());
+    } catch (error const& failure) {
+      fail(failure.what());
+      throw;
+    } catch (std::exception const& failure) {
+      std::string const message =
+          "rank " + std::to_string(door_.rank()) + ", " + description() + ": " + failure.what();
+      fail(message);
+      throw error(message, location());
+    }
+  }
+
+  /// Bytes of all wire buffers of this rank.
+  [[nodiscard]] std::size_t wire_bytes() const { return wire_bytes_; }
+
+  [[nodiscard]] std::vector<instruction> const& instructions() const { return instructions_; }
+  /// Parallel to `instructions()`; empty unless `record_times` was asked for.
+  [[nodiscard]] std::vector<action_time> const& times() const { return times_; }
+  [[nodiscard]] double last_step_seconds() const { return last_step_seconds_; }
+
+ private:
+  using clock = std::chrono::steady_clock;
+
+  void require_stage_offers(instruction const& each) const {
+    using schedule::op;
+    auto const refuse = [&](std::string const& what) {
+      throw error("weft::pipeline: the program has " + std::string(schedule::traits_of(each.what).letters) +
+                      " of stage " + std::to_string(each.stage) + ", but the stage " + what,
+                  {.rank = door_.rank(), .stage = each.stage});
+    };
+    if ((each.what == op::backward_input || each.what == op::backward_weight) && !is_split)
+      refuse("has no backward_input and backward_weight; add them, or choose a schedule that does not split backward");
+    if (each.what == op::backward && !is_split && !is_whole)
+      refuse("has no backward; add backward(context, in, grad_out, grad_in) or its two halves");
+    if (each.what == op::reduce_gradient && !requires(Stage& stage) { stage.reduce_gradient(0, 0); })
+      refuse("has no reduce_gradient(stage, group); add it, or lower the program without tied parameters");
+    if (each.what == op::norm && !requires(Stage& stage) { stage.norm(); })
+      refuse("has no norm(); add it, or lower the program without an optimizer step");
+    if (each.what == op::step && !requires(Stage& stage) { stage.step(0); })
+      refuse("has no step(stage); add it, or lower the program without an optimizer step");
+  }
+
+  void play() {
+    auto const start = clock::now();
+    step_begin_ = start;
+    for (std::size_t index = 0; index < instructions_.size(); ++index) {
+      instruction const& each = instructions_[index];
+      current_ = &each;
+      auto const& facts = schedule::traits_of(each.what);
+      if (facts.is_compute) compute(each, index);
+      else if (facts.is_post && facts.is_send) send(each);
+      else if (facts.is_post) receive(each);
+      else other(each, index);
+    }
+    current_ = nullptr;
+    for (auto& buffer : buffers_)
+      transport::wait(door_, buffer.pending, options_.deadline, [&] { overdue("the end of a send"); });
+    last_step_seconds_ = std::chrono::duration<double>(clock::now() - start).count();
+  }
+
+  void compute(instruction const& each, std::size_t index) {
+    collect_arrived(each.in, in_, 0, each);
+    collect_free(each.out, out_);
+    collect_arrived(each.gradient_out, gradient_out_, 1, each);
+    collect_free(each.gradient_in, gradient_in_);
+    context_.set(each.stage, each.micro_batch, each.slot, each.weight_slot);
+    auto const lock = door_.launch_lock();
+    double const begin = options_.record_times ? now() : 0.0;
+    run_stage(each);
+    space_.fence();  // on this instance, once: what was written may be sent, and the next rank's thread may launch
+    if (options_.record_times) times_[index] = {begin, now()};
+    store_sizes(each.out, out_);
+    store_sizes(each.gradient_in, gradient_in_);
+  }
+
+  void run_stage(instruction const& each) {
+    using schedule::op;
+    switch (each.what) {
+      case op::forward:
+      case op::recompute: stage_.forward(context_, in_, out_); break;
+      case op::backward:
+        if constexpr (is_split) {
+          stage_.backward_input(context_, in_, gradient_out_, gradient_in_);
+          stage_.backward_weight(context_, in_, gradient_out_);
+        } else if constexpr (is_whole) {
+          stage_.backward(context_, in_, gradient_out_, gradient_in_);
+        }
+        break;
+      case op::backward_input:
+        if constexpr (is_split) stage_.backward_input(context_, in_, gradient_out_, gradient_in_);
+        break;
+      case op::backward_weight:
+        if constexpr (is_split) stage_.backward_weight(context_, in_, gradient_out_);
+        break;
+      default: throw error("weft::pipeline: this engine cannot run " + std::string(schedule::traits_of(each.what).letters));
+    }
+  }
+
+  void other(instruction const& each, std::size_t index) {
+    using schedule::op;
+    double const begin = options_.record_times ? now() : 0.0;
+    if constexpr (requires(Stage& stage) { stage.reduce_gradient(0, 0); })
+      if (each.what == op::reduce_gradient) stage_.reduce_gradient(each.stage, 0);
+    if constexpr (requires(Stage& stage) { stage.norm(); })
+      if (each.what == op::norm) stage_.norm();
+    if constexpr (requires(Stage& stage) { stage.step(0); })
+      if (each.what == op::step) stage_.step(each.stage);
+    if (options_.record_times) times_[index] = {begin, now()};
+  }
+
+  void receive(instruction const& each) {
+    port const& end = ports_[each.in.first];
+    buffers_[end.buffer].receive(door_, end.peer, end.tag);
+  }
+
+  void send(instruction const& each) {
+    port const& end = ports_[each.in.first];
+    bool const is_gradient = each.what == schedule::op::send_backward;
+    buffers_[end.buffer].send(door_, end.stage, is_gradient ? 1 : 0, each.micro_batch, end.peer, end.tag);
+  }
+
+  /// Waits for what an action reads.
+  void collect_arrived(port_range range, views& into, int direction, instruction const& each) {
+    into.clear();
+    for (int index = range.first; index < range.last; ++index) {
+      port const& end = ports_[index];
+      auto& buffer = buffers_[end.buffer];
+      if (buffer.pending.pending) {
+        transport::wait(door_, buffer.pending, options_.deadline, [&] {
+          overdue(std::string(direction == 0 ? "activations" : "gradients") + " from rank " + std::to_string(end.peer) +
+                  ", tag " + std::to_string(end.tag));
+        });
+        buffer.accept(door_.received_bytes(), end.stage, direction, each.micro_batch, door_.rank(), end.peer, end.tag);
+      }
+      into.push_back(buffer.view());
+    }
+  }
+
+  /// Waits until what an action writes to is no longer being sent.
+  void collect_free(port_range range, views& into) {
+    into.clear();
+    for (int index = range.first; index < range.last; ++index) {
+      port const& end = ports_[index];
+      auto& buffer = buffers_[end.buffer];
+      transport::wait(door_, buffer.pending, options_.deadline, [&] {
+        overdue("rank " + std::to_string(end.peer) + " to take the previous message, tag " + std::to_string(end.tag));
+      });
+      buffer.reset();
+      into.push_back(buffer.view());
+    }
+  }
+
+  /// The stage may have set smaller element counts on its copy of a view.
+  void store_sizes(port_range range, views const& from) {
+    for (int index = range.first; index < range.last; ++index)
+      buffers_[ports_[index].buffer].view() = from[index - range.first];
+  }
+
+  [[noreturn]] void overdue(std::string const& what) const {
+    throw error("weft::pipeline: rank " + std::to_string(door_.rank()) + " waited " +
+                    std::to_string(static_cast<long>(options_.deadline)) + " s at " + description() + " for " + what +
+                    "; the peer is slow, stopped or plays another program (raise pipeline_options::deadline if slow)",
+                location());
+  }
+
+  [[nodiscard]] std::string description() const {
+    if (current_ == nullptr) return "the end of the step";
+    return std::string(schedule::traits_of(current_->what).letters) + " of stage " + std::to_string(current_->stage) +
+           ", micro-batch " + std::to_string(current_->micro_batch);
+  }
+
+  [[nodiscard]] error_location location() const {
+    return {.rank = door_.rank(),
+            .stage = current_ == nullptr ? -1 : current_->stage,
+            .micro_batch = current_ == nullptr ? -1 : current_->micro_batch};
+  }
+
+  void fail(std::string_view message) noexcept {
+    door_.announce_failure(message);
+    give_up();
+  }
+
+  void give_up() noexcept {
+    for (auto& buffer : buffers_) door_.abandon(buffer.pending);
+  }
+
+  void progress() override { door_.check_failure(); }
+
+  [[nodiscard]] double now() const { return std::chrono::duration<double>(clock::now() - step_begin_).count(); }
+
+  transport::endpoint& door_;
+  Stage& stage_;
+  pipeline_options options_;
+  Space space_;
+  context context_;
+  std::vector<instruction> instructions_;
+  std::vector<port> ports_;
+  std::vector<wire_buffer<typename Space::memory_space>> buffers_;
+  std::vector<action_time> times_;
+  views in_;
+  views out_;
+  views gradient_out_;
+  views gradient_in_;
+  instruction const* current_ = nullptr;
+  clock::time_point step_begin_;
+  double last_step_seconds_ = 0.0;
+  std::size_t wire_bytes_ = 0;
+};
+
+}  // namespace weft::inline v1

@@ -1,0 +1,143 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <weft/config.hpp>
+#include <weft/error.hpp>
+#include <weft/pipeline/boundary.hpp>
+#include <weft/pipeline/boundary_view.hpp>
+#include <weft/transport/endpoint.hpp>
+
+#include <Kokkos_Core.hpp>
+
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace weft::inline v1 {
+
+/// What precedes the components of a boundary on the wire. Little-endian, as every machine that weft runs on.
+struct wire_header {
+  std::uint16_t stage = 0;     ///< that the message enters, in its direction
+  std::uint8_t direction = 0;  ///< 0 forward, 1 backward
+  std::uint8_t types = 0;      ///< digest of the components' element types
+  std::uint32_t micro_batch = 0;
+  std::uint64_t bytes = 0;     ///< of the components, padding between them included
+};
+static_assert(sizeof(wire_header) == 16);
+
+/// The gradients' side of a boundary: the components that have one.
+constexpr boundary gradient_of(boundary const& forward) {
+  boundary result;
+  for (int index = 0; index < forward.count; ++index)
+    if (forward.components[index].has_gradient) result.components[result.count++] = forward.components[index];
+  return result;
+}
+
+constexpr std::uint8_t digest_of_types(boundary const& layout) {
+  unsigned digest = 17U + static_cast<unsigned>(layout.count);
+  for (int index = 0; index < layout.count; ++index)
+    digest = (digest * 31U + static_cast<unsigned>(layout.components[index].type)) % 251U;
+  return static_cast<std::uint8_t>(digest);
+}
+
+/// The storage of one boundary message: header, element counts, components, sent by one request. Host memory is sent in
+/// place; device memory through a mirror on the host.
+template <class MemorySpace>
+class wire_buffer {
+ public:
+  /// Header (16 bytes), then eight element counts, padded to two cache lines.
+  static constexpr std::size_t prefix_bytes = 128;
+
+  wire_buffer(std::string const& label, boundary const& layout) : layout_(new boundary(layout)) {
+    boundary_view<MemorySpace> const whole(nullptr, layout_.get());
+    capacity_ = prefix_bytes + whole.bytes();
+    storage_ = storage_type(label, capacity_);
+    mirror_ = Kokkos::create_mirror_view(storage_);
+    types_ = digest_of_types(layout);
+    reset();
+  }
+
+  /// The view for the stage to write to or read from.
+  [[nodiscard]] boundary_view<MemorySpace>& view() { return view_; }
+
+  /// Back to the boundary's own element counts.
+  void reset() {
+    view_ = boundary_view<MemorySpace>(reinterpret_cast<std::byte*>(storage_.data()) + prefix_bytes, layout_.get());
+  }
+
+  /// Posts the message. Does not block.
+  void send(transport::endpoint& door, int stage, int direction, int micro_batch, int peer, int tag) {
+    wire_header const header{static_cast<std::uint16_t>(stage), static_cast<std::uint8_t>(direction), types_,
+                             static_cast<std::uint32_t>(micro_batch), view_.bytes()};
+    std::int64_t counts[boundary::max_components] = {};
+    for (int index = 0; index < view_.count(); ++index) counts[index] = view_.elements(index);
+    std::size_t const bytes = prefix_bytes + view_.bytes();
+    if constexpr (!is_host) {
+      auto const range = std::make_pair(prefix_bytes, bytes);
+      Kokkos::deep_copy(Kokkos::subview(mirror_, range), Kokkos::subview(storage_, range));
+    }
+    std::memcpy(mirror_.data(), &header, sizeof(header));
+    std::memcpy(mirror_.data() + sizeof(header), counts, sizeof(counts));
+    pending = door.send(mirror_.data(), bytes, peer, tag);
+  }
+
+  /// Posts the receive. Does not block.
+  void receive(transport::endpoint& door, int peer, int tag) {
+    pending = door.receive(mirror_.data(), capacity_, peer, tag);
+  }
+
+  /// Checks the message that has arrived and sets the view to its element counts. Throws `error` where it is not the
+  /// one that the program expects here.
+  void accept(std::size_t bytes, int stage, int direction, int micro_batch, int rank, int peer, int tag) {
+    wire_header header;
+    std::int64_t counts[boundary::max_components];
+    std::memcpy(&header, mirror_.data(), sizeof(header));
+    std::memcpy(counts, mirror_.data() + sizeof(header), sizeof(counts));
+    auto refuse = [&](std::string const& what) {
+      throw error("weft::pipeline: rank " + std::to_string(rank) + " expected the " +
+                      (direction == 0 ? "activations" : "gradients") + " of stage " + std::to_string(stage) +
+                      ", micro-batch " + std::to_string(micro_batch) + " from rank " + std::to_string(peer) + ", but " +
+                      what + "; both ranks must use the same plan and model",
+                  {rank, stage, micro_batch, peer, tag});
+    };
+    if (bytes < prefix_bytes) refuse("a message of " + std::to_string(bytes) + " bytes came");
+    if (header.stage != stage || header.direction != direction ||
+        header.micro_batch != static_cast<std::uint32_t>(micro_batch))
+      refuse(std::string("the ") + (header.direction == 0 ? "activations" : "gradients") + " of stage " +
+             std::to_string(header.stage) + ", micro-batch " + std::to_string(header.micro_batch) + " came");
+    if (header.types != types_) refuse("its components have other element types");
+    reset();
+    for (int index = 0; index < view_.count(); ++index) {
+      if (counts[index] < 0 || counts[index] > layout_->components[index].elements)
+        refuse("component " + std::to_string(index) + " has " + std::to_string(counts[index]) + " elements where " +
+               std::to_string(layout_->components[index].elements) + " are the most");
+      view_.set_elements(index, counts[index]);
+    }
+    if (header.bytes != view_.bytes() || bytes != prefix_bytes + header.bytes)
+      refuse(std::to_string(bytes) + " bytes came where " + std::to_string(prefix_bytes + view_.bytes()) + " are right");
+    if constexpr (!is_host) {
+      auto const range = std::make_pair(prefix_bytes, bytes);
+      Kokkos::deep_copy(Kokkos::subview(storage_, range), Kokkos::subview(mirror_, range));
+    }
+  }
+
+  [[nodiscard]] std::size_t capacity() const { return capacity_; }
+
+  transport::request pending;  ///< the one message that may be under way from or into this buffer
+
+ private:
+  using storage_type = Kokkos::View<unsigned char*, Kokkos::LayoutRight, MemorySpace>;
+  static constexpr bool is_host = Kokkos::SpaceAccessibility<Kokkos::HostSpace, MemorySpace>::accessible;
+
+  std::unique_ptr<boundary> layout_;  // at a fixed address: views point to it
+  storage_type storage_;
+  decltype(Kokkos::create_mirror_view(std::declval<storage_type const&>())) mirror_;
+  std::size_t capacity_ = 0;
+  std::uint8_t types_ = 0;
+  boundary_view<MemorySpace> view_;
+};
+
+}  // namespace weft::inline v1

@@ -1,0 +1,259 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <weft/config.hpp>
+#include <weft/error.hpp>
+#include <weft/transport/endpoint.hpp>
+
+#include <atomic>
+#include <cstring>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace weft::inline v1::transport {
+
+namespace detail {
+
+/// A posted send or receive. Recycled, so that a steady state allocates nothing.
+struct mailbox_post {
+  std::byte* data = nullptr;
+  std::size_t bytes = 0;     // of the buffer
+  std::size_t received = 0;  // of the message, on the receiving side
+  int peer = 0;
+  int tag = 0;
+  bool is_send = false;
+  std::atomic<bool> done{false};
+  mailbox_post* next = nullptr;
+};
+
+/// All posts of one directed pair of ranks, in the order in which they were posted.
+struct mailbox {
+  std::mutex mutex;
+  mailbox_post* sends = nullptr;
+  mailbox_post* receives = nullptr;
+
+  static void append(mailbox_post*& list, mailbox_post* post) {
+    mailbox_post** end = &list;
+    while (*end != nullptr) end = &(*end)->next;
+    *end = post;
+  }
+  static void remove(mailbox_post*& list, mailbox_post const* post) {
+    for (mailbox_post** each = &list; *each != nullptr; each = &(*each)->next)
+      if (*each == post) {
+        *each = post->next;
+        return;
+      }
+  }
+
+  /// Moves every message whose send and receive have both been posted. The mutex is held.
+  void match() {
+    for (mailbox_post* send = sends; send != nullptr;) {
+      mailbox_post* const next = send->next;
+      mailbox_post* receive = receives;
+      while (receive != nullptr && receive->tag != send->tag) receive = receive->next;
+      if (receive != nullptr) {
+        receive->received = send->bytes;
+        std::size_t const fits = send->bytes < receive->bytes ? send->bytes : receive->bytes;
+        if (fits > 0) std::memcpy(receive->data, send->data, fits);
+        remove(sends, send);
+        remove(receives, receive);
+        receive->done.store(true, std::memory_order_release);
+        send->done.store(true, std::memory_order_release);
+      }
+      send = next;
+    }
+  }
+};
+
+}  // namespace detail
+
+/// Ranks as threads of one process: the reference transport, and the one that sanitizers can look into.
+///
+/// The strictest of all: a send completes only once its receive has been posted (rendezvous), and nothing moves except
+/// inside `test`. A program that runs here runs on any MPI.
+class in_process {
+ public:
+  explicit in_process(int ranks) : ranks_(ranks) {
+    if (ranks < 1) throw error("weft::transport::in_process: " + std::to_string(ranks) + " ranks; ask for at least 1");
+    for (int pair = 0; pair < ranks * ranks; ++pair) mailboxes_.push_back(std::make_unique<detail::mailbox>());
+  }
+
+  [[nodiscard]] int size() const { return ranks_; }
+
+  /// Requests posted and neither completed nor abandoned; 0 after a clean run.
+  [[nodiscard]] long outstanding() const { return outstanding_.load(); }
+
+  class door;
+
+  /// Runs `function(endpoint&)` once per rank, each on its own thread, and joins them. Rethrows the exception of the
+  /// rank that failed first; the others end through the failure channel.
+  template <class Function>
+  static void run(int ranks, Function&& function);
+
+ private:
+  detail::mailbox& between(int source, int destination) { return *mailboxes_[source * ranks_ + destination]; }
+
+  static std::mutex& launches() {
+    static std::mutex mutex;  // one for the process: Kokkos has one scratch, whatever group a rank belongs to
+    return mutex;
+  }
+
+  int ranks_;
+  std::vector<std::unique_ptr<detail::mailbox>> mailboxes_;
+  std::atomic<long> outstanding_{0};
+  std::atomic<int> failed_rank_{-1};
+  std::string failure_;  // written once, before failed_rank_
+  std::mutex failure_mutex_;
+};
+
+class in_process::door final : public endpoint {
+ public:
+  door(in_process& group, int rank) : group_(group), rank_(rank) {}
+  ~door() override = default;
+
+  [[nodiscard]] int rank() const override { return rank_; }
+  [[nodiscard]] int size() const override { return group_.ranks_; }
+
+  [[nodiscard]] request send(void const* data, std::size_t bytes, int peer, int tag) override {
+    // the receiver only reads through this pointer
+    return post(static_cast<std::byte*>(const_cast<void*>(data)), bytes, peer, tag, true);
+  }
+  [[nodiscard]] request receive(void* data, std::size_t bytes, int peer, int tag) override {
+    return post(static_cast<std::byte*>(data), bytes, peer, tag, false);
+  }
+
+  [[nodiscard]] bool test(request& posted) override {
+    if (!posted.pending) return true;
+    auto* const mine = reinterpret_cast<detail::mailbox_post*>(posted.handle);
+    if (!mine->done.load(std::memory_order_acquire)) {
+      auto& box = box_of(*mine);
+      std::lock_guard const lock(box.mutex);
+      box.match();
+      if (!mine->done.load(std::memory_order_relaxed)) return false;
+    }
+    if (!mine->is_send) {
+      received_ = mine->received;
+      if (mine->received > mine->bytes) {
+        error_location where{.rank = rank_, .peer = mine->peer, .tag = mine->tag};
+        throw error("weft::transport::in_process: rank " + std::to_string(rank_) + " received " +
+                        std::to_string(mine->received) + " bytes from rank " + std::to_string(mine->peer) +
+                        " where it expected at most " + std::to_string(mine->bytes) +
+                        "; both ranks must use the same plan and model",
+                    where);
+      }
+    }
+    recycle(posted, mine);
+    return true;
+  }
+
+  [[nodiscard]] std::size_t received_bytes() const override { return received_; }
+
+  void abandon(request& posted) noexcept override {
+    if (!posted.pending) return;
+    auto* const mine = reinterpret_cast<detail::mailbox_post*>(posted.handle);
+    auto& box = box_of(*mine);
+    {
+      std::lock_guard const lock(box.mutex);
+      if (!mine->done.load(std::memory_order_relaxed)) box.remove(mine->is_send ? box.sends : box.receives, mine);
+    }
+    recycle(posted, mine);
+  }
+
+  void announce_failure(std::string_view message) noexcept override {
+    std::lock_guard const lock(group_.failure_mutex_);
+    if (group_.failed_rank_.load() >= 0) return;
+    try {
+      group_.failure_ = message;
+    } catch (...) {  // out of memory: the rank number alone must do
+    }
+    group_.failed_rank_.store(rank_, std::memory_order_release);
+  }
+
+  void check_failure() override {
+    int const failed = group_.failed_rank_.load(std::memory_order_acquire);
+    if (failed >= 0 && failed != rank_) throw remote_error(group_.failure_, {.rank = failed});
+  }
+
+  void yield() noexcept override { std::this_thread::yield(); }
+
+  [[nodiscard]] std::unique_lock<std::mutex> launch_lock() override { return std::unique_lock(launches()); }
+
+ private:
+  [[nodiscard]] detail::mailbox& box_of(detail::mailbox_post const& post) {
+    return post.is_send ? group_.between(rank_, post.peer) : group_.between(post.peer, rank_);
+  }
+
+  request post(std::byte* data, std::size_t bytes, int peer, int tag, bool is_send) {
+    if (peer < 0 || peer >= group_.ranks_)
+      throw error("weft::transport::in_process: there is no rank " + std::to_string(peer) + " among " +
+                      std::to_string(group_.ranks_) + " ranks; check the placement",
+                  {.rank = rank_, .peer = peer, .tag = tag});
+    if (free_.empty()) {
+      owned_.push_back(std::make_unique<detail::mailbox_post>());
+      free_.reserve(owned_.size());
+      free_.push_back(owned_.back().get());
+    }
+    detail::mailbox_post* const mine = free_.back();
+    free_.pop_back();
+    mine->data = data;
+    mine->bytes = bytes;
+    mine->received = 0;
+    mine->peer = peer;
+    mine->tag = tag;
+    mine->is_send = is_send;
+    mine->done.store(false, std::memory_order_relaxed);
+    mine->next = nullptr;
+    auto& box = box_of(*mine);
+    {
+      std::lock_guard const lock(box.mutex);
+      box.append(is_send ? box.sends : box.receives, mine);
+    }
+    ++group_.outstanding_;
+    return {reinterpret_cast<std::uintptr_t>(mine), true};
+  }
+
+  void recycle(request& posted, detail::mailbox_post* mine) noexcept {
+    posted = {};
+    free_.push_back(mine);  // capacity reserved in post
+    --group_.outstanding_;
+  }
+
+  in_process& group_;
+  int rank_;
+  std::size_t received_ = 0;
+  std::vector<std::unique_ptr<detail::mailbox_post>> owned_;
+  std::vector<detail::mailbox_post*> free_;
+};
+
+template <class Function>
+void in_process::run(int ranks, Function&& function) {
+  in_process group(ranks);
+  std::vector<std::exception_ptr> failures(static_cast<std::size_t>(ranks));
+  // The doors outlive the threads: a rank that is done early still owns posts that its peers look at.
+  std::vector<std::unique_ptr<door>> doors;
+  for (int rank = 0; rank < ranks; ++rank) doors.push_back(std::make_unique<door>(group, rank));
+  {
+    std::vector<std::jthread> threads;
+    for (int rank = 0; rank < ranks; ++rank)
+      threads.emplace_back([&, rank] {
+        try {
+          function(static_cast<endpoint&>(*doors[rank]));
+        } catch (std::exception const& failure) {
+          failures[rank] = std::current_exception();
+          doors[rank]->announce_failure(failure.what());
+        } catch (...) {
+          failures[rank] = std::current_exception();
+          doors[rank]->announce_failure("weft: an exception that is no std::exception");
+        }
+      });
+  }
+  int const first = group.failed_rank_.load();
+  if (first >= 0 && failures[first]) std::rethrow_exception(failures[first]);
+}
+
+}  // namespace weft::inline v1::transport

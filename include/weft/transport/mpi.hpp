@@ -1,0 +1,225 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <weft/config.hpp>
+#include <weft/error.hpp>
+#include <weft/transport/endpoint.hpp>
+
+#include <mpi.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstring>
+#include <new>
+#include <string>
+
+namespace weft::inline v1::transport {
+
+/// One MPI rank's door: non-blocking point-to-point messages on a duplicate of the user's communicator, and a second
+/// duplicate for the failure channel. Both return errors in place of aborting; the user's communicator is untouched.
+///
+/// Construction and destruction are collective over `communicator`.
+class mpi final : public endpoint {
+ public:
+  explicit mpi(MPI_Comm communicator) {
+    int is_initialised = 0;
+    MPI_Initialized(&is_initialised);
+    if (is_initialised == 0)
+      throw error("weft::transport::mpi: MPI is not initialised; make a weft::environment or call MPI_Init_thread first");
+    check(MPI_Comm_dup(communicator, &data_), "MPI_Comm_dup");
+    check(MPI_Comm_dup(communicator, &alarm_), "MPI_Comm_dup");
+    MPI_Comm_set_errhandler(data_, MPI_ERRORS_RETURN);
+    MPI_Comm_set_errhandler(alarm_, MPI_ERRORS_RETURN);
+    MPI_Comm_rank(data_, &rank_);
+    MPI_Comm_size(data_, &size_);
+    crowded_ = ranks_on_this_node() > cores_of_this_rank();
+    check(MPI_Irecv(alarm_text_.data(), static_cast<int>(alarm_text_.size()), MPI_CHAR, MPI_ANY_SOURCE, 0, alarm_,
+                    &alarm_receive_),
+          "MPI_Irecv");
+  }
+
+  ~mpi() override {
+    int is_finalised = 0;
+    MPI_Finalized(&is_finalised);
+    if (is_finalised != 0) return;
+    if (alarm_receive_ != MPI_REQUEST_NULL) {
+      MPI_Cancel(&alarm_receive_);
+      MPI_Wait(&alarm_receive_, MPI_STATUS_IGNORE);
+    }
+    if (has_failed_) return;  // freeing is collective, and the others may be gone
+    MPI_Comm_free(&alarm_);
+    MPI_Comm_free(&data_);
+  }
+
+  [[nodiscard]] int rank() const override { return rank_; }
+  [[nodiscard]] int size() const override { return size_; }
+
+  [[nodiscard]] request send(void const* data, std::size_t bytes, int peer, int tag) override {
+    return post(bytes, peer, tag, "MPI_Isend", [&](int count, MPI_Datatype type, MPI_Request* handle) {
+      return MPI_Isend(data, count, type, peer, tag, data_, handle);
+    });
+  }
+  [[nodiscard]] request receive(void* data, std::size_t bytes, int peer, int tag) override {
+    return post(bytes, peer, tag, "MPI_Irecv", [&](int count, MPI_Datatype type, MPI_Request* handle) {
+      return MPI_Irecv(data, count, type, peer, tag, data_, handle);
+    });
+  }
+
+  [[nodiscard]] bool test(request& posted) override {
+    if (!posted.pending) return true;
+    MPI_Request handle = unpack(posted);
+    int is_done = 0;
+    MPI_Status status;
+    int const code = MPI_Test(&handle, &is_done, &status);
+    if (code != MPI_SUCCESS) {
+      posted = {};
+      check(code, "MPI_Test");
+    }
+    if (is_done == 0) {
+      posted.handle = pack(handle);
+      return false;
+    }
+    MPI_Count bytes = 0;
+    MPI_Get_elements_x(&status, MPI_BYTE, &bytes);
+    received_ = bytes == MPI_UNDEFINED ? 0 : static_cast<std::size_t>(bytes);
+    posted = {};
+    return true;
+  }
+
+  [[nodiscard]] std::size_t received_bytes() const override { return received_; }
+
+  void abandon(request& posted) noexcept override {
+    if (!posted.pending) return;
+    MPI_Request handle = unpack(posted);
+    MPI_Cancel(&handle);
+    MPI_Request_free(&handle);
+    posted = {};
+    has_failed_ = true;
+  }
+
+  void announce_failure(std::string_view message) noexcept override {
+    if (has_failed_) return;
+    has_failed_ = true;
+    // Never freed: a peer may fetch it after this rank has left, and a failing process does not need the kilobyte.
+    char* const text = new (std::nothrow) char[text_bytes]();
+    auto* const sends = new (std::nothrow) MPI_Request[static_cast<std::size_t>(size_)];
+    if (text == nullptr || sends == nullptr) return;
+    std::memcpy(text, message.data(), std::min(message.size(), text_bytes - 1));
+    for (int peer = 0; peer < size_; ++peer) {
+      sends[peer] = MPI_REQUEST_NULL;
+      if (peer != rank_) MPI_Isend(text, static_cast<int>(text_bytes), MPI_CHAR, peer, 0, alarm_, &sends[peer]);
+    }
+    // A peer that never looks again must not hold this rank: give the messages a moment, then go.
+    using clock = std::chrono::steady_clock;
+    auto const end = clock::now() + std::chrono::milliseconds(500);
+    for (int is_done = 0; is_done == 0 && clock::now() < end; sched_yield())
+      MPI_Testall(size_, sends, &is_done, MPI_STATUSES_IGNORE);
+  }
+
+  void check_failure() override {
+    if (alarm_receive_ == MPI_REQUEST_NULL) return;
+    int is_done = 0;
+    MPI_Status status;
+    check(MPI_Test(&alarm_receive_, &is_done, &status), "MPI_Test");
+    if (is_done == 0) return;
+    has_failed_ = true;
+    alarm_text_.back() = '\0';
+    throw remote_error(alarm_text_.data(), {.rank = status.MPI_SOURCE});
+  }
+
+  void yield() noexcept override {
+    if (crowded_) sched_yield();
+  }
+
+  [[nodiscard]] std::unique_lock<std::mutex> launch_lock() override { return {}; }
+
+  /// The communicator of the data messages, for code that talks MPI beside weft (a benchmark's peer).
+  [[nodiscard]] MPI_Comm communicator() const { return data_; }
+
+ private:
+  static constexpr std::size_t text_bytes = 1024;
+  static constexpr std::size_t chunk_bytes = std::size_t{1} << 30;
+
+  static_assert(sizeof(MPI_Request) <= sizeof(std::uintptr_t));
+  static std::uintptr_t pack(MPI_Request handle) {
+    std::uintptr_t bits = 0;
+    std::memcpy(&bits, &handle, sizeof(handle));
+    return bits;
+  }
+  static MPI_Request unpack(request const& posted) {
+    MPI_Request handle{};
+    std::memcpy(&handle, &posted.handle, sizeof(handle));
+    return handle;
+  }
+
+  void check(int code, char const* call, int peer = -1, int tag = -1) const {
+    if (code == MPI_SUCCESS) return;
+    char text[MPI_MAX_ERROR_STRING + 1] = {};
+    int length = 0;
+    MPI_Error_string(code, text, &length);
+    throw error("weft::transport::mpi: " + std::string(call) + " failed on rank " + std::to_string(rank_) +
+                    (peer >= 0 ? " with rank " + std::to_string(peer) + ", tag " + std::to_string(tag) : "") + ": " +
+                    std::string(text, static_cast<std::size_t>(length)) +
+                    "; a truncated message means that the ranks run different plans or models",
+                {.rank = rank_, .peer = peer, .tag = tag});
+  }
+
+  /// Counts are int in MPI 3.1: above 1 GiB the message is described by a derived type.
+  template <class Call>
+  request post(std::size_t bytes, int peer, int tag, char const* name, Call&& call) {
+    MPI_Request handle = MPI_REQUEST_NULL;
+    if (bytes <= chunk_bytes) {
+      check(call(static_cast<int>(bytes), MPI_BYTE, &handle), name, peer, tag);
+    } else {
+      MPI_Datatype whole = large_type(bytes);
+      int const code = call(1, whole, &handle);
+      MPI_Type_free(&whole);  // lives on until the message is complete
+      check(code, name, peer, tag);
+    }
+    return {pack(handle), true};
+  }
+
+  static MPI_Datatype large_type(std::size_t bytes) {
+    std::size_t const chunks = bytes / chunk_bytes;
+    std::size_t const rest = bytes % chunk_bytes;
+    MPI_Datatype chunk = MPI_DATATYPE_NULL;
+    MPI_Type_contiguous(static_cast<int>(chunk_bytes), MPI_BYTE, &chunk);
+    int const lengths[2] = {static_cast<int>(chunks), static_cast<int>(rest)};
+    MPI_Aint const offsets[2] = {0, static_cast<MPI_Aint>(chunks * chunk_bytes)};
+    MPI_Datatype const types[2] = {chunk, MPI_BYTE};
+    MPI_Datatype whole = MPI_DATATYPE_NULL;
+    MPI_Type_create_struct(2, lengths, offsets, types, &whole);
+    MPI_Type_commit(&whole);
+    MPI_Type_free(&chunk);
+    return whole;
+  }
+
+  [[nodiscard]] int ranks_on_this_node() const {
+    MPI_Comm node = MPI_COMM_NULL;
+    check(MPI_Comm_split_type(data_, MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &node), "MPI_Comm_split_type");
+    int ranks = 1;
+    MPI_Comm_size(node, &ranks);
+    MPI_Comm_free(&node);
+    return ranks;
+  }
+  static int cores_of_this_rank() {
+    cpu_set_t cores;
+    CPU_ZERO(&cores);
+    return sched_getaffinity(0, sizeof(cores), &cores) == 0 ? CPU_COUNT(&cores) : 1;
+  }
+
+  MPI_Comm data_ = MPI_COMM_NULL;
+  MPI_Comm alarm_ = MPI_COMM_NULL;
+  MPI_Request alarm_receive_ = MPI_REQUEST_NULL;
+  std::array<char, text_bytes> alarm_text_{};
+  int rank_ = -1;
+  int size_ = 0;
+  std::size_t received_ = 0;
+  bool crowded_ = false;
+  bool has_failed_ = false;
+};
+
+}  // namespace weft::inline v1::transport

@@ -1,0 +1,31 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <weft/config.hpp>
+#include <weft/transport/endpoint.hpp>
+
+#include <chrono>
+
+namespace weft::inline v1::transport {
+
+/// Tests `posted` until it is complete, letting other ranks run in between; throws `remote_error` as soon as another
+/// rank has failed, and whatever `on_deadline()` throws once `seconds` have passed.
+///
+/// Never holds the launch lock. A deadline of zero or less means none.
+template <class OnDeadline>
+void wait(endpoint& door, request& posted, double seconds, OnDeadline&& on_deadline) {
+  using clock = std::chrono::steady_clock;
+  if (!posted.pending || door.test(posted)) return;
+  auto const start = clock::now();
+  for (unsigned tries = 1;; ++tries) {
+    if ((tries & 15U) == 0U) door.check_failure();
+    if ((tries & 255U) == 0U && seconds > 0.0 &&
+        std::chrono::duration<double>(clock::now() - start).count() > seconds)
+      on_deadline();
+    door.yield();
+    if (door.test(posted)) return;
+  }
+}
+
+}  // namespace weft::inline v1::transport
