@@ -1,0 +1,128 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// @file
+/// Matrix products, row-major, by whichever library belongs to the execution space: CBLAS on the host, cuBLAS for
+/// Kokkos::Cuda, hipBLAS for Kokkos::HIP. One call here is one call there, so equal arguments give equal bits (with the
+/// same library, core type and threads).
+
+#include <weft/config.hpp>
+#include <weft/error.hpp>
+#include <weft/execution/kokkos.hpp>
+
+#include <cstdint>
+#include <string>
+#include <type_traits>
+
+#if __has_include(<cblas.h>)
+#include <cblas.h>
+#define WEFT_HAS_CBLAS 1
+#else
+#define WEFT_HAS_CBLAS 0
+#endif
+
+#if defined(KOKKOS_ENABLE_CUDA)
+#include <weft/execution/blas_cuda.hpp>
+#endif
+#if defined(KOKKOS_ENABLE_HIP)
+#include <weft/execution/blas_hip.hpp>
+#endif
+
+namespace weft::inline v1::blas {
+
+enum class transpose : bool { no, yes };
+
+/// The library's state for one execution-space instance; calls are queued on that instance. Not shared by threads.
+/// The host needs none.
+template <class Space>
+class handle {
+ public:
+  explicit handle(Space const& = Space{}) {}
+  void bind(Space const&) {}
+};
+
+/// A matrix that is stored row-major: row i starts at data + i * leading. `stride` is the distance of consecutive
+/// matrices in a batch.
+template <class Real>
+struct matrix {
+  Real* data;
+  std::int64_t leading;
+  std::int64_t stride = 0;
+};
+
+namespace detail {
+
+inline int narrow(std::int64_t value, char const* what) {
+  if (value < 0 || value > 2147483647)
+    throw error(std::string("weft::blas: ") + what + " is " + std::to_string(value) +
+                ", which 32-bit BLAS cannot take; cut the micro-batch smaller");
+  return static_cast<int>(value);
+}
+
+}  // namespace detail
+
+#if defined(KOKKOS_ENABLE_CUDA)
+template <>
+class handle<Kokkos::Cuda> : public detail::cuda_handle {
+ public:
+  using detail::cuda_handle::cuda_handle;
+};
+#endif
+#if defined(KOKKOS_ENABLE_HIP)
+template <>
+class handle<hip_space> : public detail::hip_handle {
+ public:
+  using detail::hip_handle::hip_handle;
+};
+#endif
+
+/// C = alpha op(A) op(B) + beta C for `batch` matrices, op(A) rows x depth, op(B) depth x columns, C rows x columns.
+/// Nothing is read of C where beta is 0. Does not wait; does not communicate.
+template <class Space, class Real>
+void gemm_batched([[maybe_unused]] handle<Space>& state, transpose trans_a, transpose trans_b, std::int64_t rows,
+                  std::int64_t columns, std::int64_t depth, Real alpha, matrix<Real const> left,
+                  matrix<Real const> right, Real beta, matrix<Real> out, std::int64_t batch) {
+  static_assert(std::is_same_v<Real, float> || std::is_same_v<Real, double>,
+                "weft::blas: gemm takes float or double; convert other types first");
+  if (rows == 0 || columns == 0 || batch == 0) return;
+  int const m = detail::narrow(rows, "the number of rows");
+  int const n = detail::narrow(columns, "the number of columns");
+  int const k = detail::narrow(depth, "the inner dimension");
+  int const lda = detail::narrow(left.leading, "a leading dimension");
+  int const ldb = detail::narrow(right.leading, "a leading dimension");
+  int const ldc = detail::narrow(out.leading, "a leading dimension");
+  if constexpr (execution::is_host_space<Space>) {
+#if WEFT_HAS_CBLAS
+    auto const first = trans_a == transpose::yes ? CblasTrans : CblasNoTrans;
+    auto const second = trans_b == transpose::yes ? CblasTrans : CblasNoTrans;
+    for (std::int64_t index = 0; index < batch; ++index) {
+      Real const* const a = left.data + index * left.stride;
+      Real const* const b = right.data + index * right.stride;
+      Real* const c = out.data + index * out.stride;
+      if constexpr (std::is_same_v<Real, float>) {
+        cblas_sgemm(CblasRowMajor, first, second, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+      } else {
+        cblas_dgemm(CblasRowMajor, first, second, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+      }
+    }
+#else
+    static_assert(sizeof(Real) == 0, "weft::blas: no <cblas.h> was found; install libopenblas-dev");
+#endif
+  } else {
+    // The vendors' libraries are column-major: C^T = op(B)^T op(A)^T needs no copy.
+    state.gemm(trans_b == transpose::yes, trans_a == transpose::yes, n, m, k, alpha, right.data, ldb, right.stride,
+               left.data, lda, left.stride, beta, out.data, ldc, out.stride,
+               detail::narrow(batch, "the size of a batch"));
+  }
+}
+
+/// C = alpha op(A) op(B) + beta C.
+template <class Space, class Real>
+void gemm(handle<Space>& state, transpose trans_a, transpose trans_b, std::int64_t rows, std::int64_t columns,
+          std::int64_t depth, Real alpha, matrix<Real const> left, matrix<Real const> right, Real beta,
+          matrix<Real> out) {
+  gemm_batched<Space, Real>(state, trans_a, trans_b, rows, columns, depth, alpha, left, right, beta, out, 1);
+}
+
+}  // namespace weft::inline v1::blas

@@ -1,0 +1,108 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// @file
+/// The only header that knows that Kokkos comes in several versions (3.4 to 5.x) and that its spaces differ. Everything
+/// else launches through `execution::for_each` and asks the traits below.
+
+#include <weft/config.hpp>
+
+#include <Kokkos_Core.hpp>
+
+#include <cstdint>
+#include <string>
+#include <type_traits>
+
+#if KOKKOS_VERSION < 30400
+#error "weft: Kokkos 3.4 or later is needed; install libtrilinos-kokkos-dev or libkokkos-dev"
+#endif
+
+#if !defined(__CUDACC__) && !defined(__HIPCC__) && !defined(SYCL_LANGUAGE_VERSION)
+#define WEFT_RESTRICT __restrict__
+#else
+#define WEFT_RESTRICT KOKKOS_RESTRICT
+#endif
+
+namespace weft::inline v1::execution {
+
+/// Kokkos's version as it writes it itself: 30401, 50200.
+inline constexpr int kokkos_version = KOKKOS_VERSION;
+
+/// True if Space runs on the host's cores and may be handed host pointers.
+template <class Space>
+inline constexpr bool is_host_space =
+    std::is_same_v<typename Space::memory_space, Kokkos::HostSpace>;
+
+/// An unmanaged flat view on memory of Space; how weft hands out parts of the buffers it owns.
+template <class Real, class Space>
+using flat_view = Kokkos::View<Real*, Kokkos::LayoutRight, typename Space::memory_space, Kokkos::MemoryUnmanaged>;
+
+/// Waits for one instance alone, never for the whole device. `why` is what Kokkos Tools show where it can be named.
+template <class Space>
+void fence(Space const& space, [[maybe_unused]] std::string const& why) {
+#if KOKKOS_VERSION >= 30500
+  space.fence(why);
+#else
+  space.fence();
+#endif
+}
+
+/// How many threads one kernel of this instance uses on the host.
+template <class Space>
+int host_concurrency([[maybe_unused]] Space const& space) {
+  if constexpr (is_host_space<Space>) {
+    return static_cast<int>(space.concurrency());
+  } else {
+    return 1;
+  }
+}
+
+/// A named region for Kokkos Tools (`Kokkos::Profiling::ScopedRegion` came with 4.1 only).
+class scoped_region {
+ public:
+  explicit scoped_region(std::string const& name) { Kokkos::Profiling::pushRegion(name); }
+  scoped_region(scoped_region const&) = delete;
+  scoped_region& operator=(scoped_region const&) = delete;
+  ~scoped_region() { Kokkos::Profiling::popRegion(); }
+};
+
+/// Launches `functor(i)` for 0 <= i < count on the instance. The functor is a named type with a
+/// `static constexpr char const* label` that starts with "weft::"; nothing is launched for count 0. The label's string
+/// is made once per functor type, so a launch does not allocate. Does not wait; does not communicate.
+template <class Space, class Functor>
+void for_each(Space const& space, std::int64_t count, Functor const& functor) {
+  if (count <= 0) return;
+  static std::string const label(Functor::label);
+  Kokkos::parallel_for(label, Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, count), functor);
+}
+
+/// How the columns of an element-wise kernel are cut into pieces, one functor call each: whole rows on the host, so
+/// that the compiler vectorises the inner loop, and single columns on a device, so that neighbouring threads read
+/// neighbouring addresses. The bits of a result never depend on the cut.
+struct column_cut {
+  std::int64_t columns = 0;
+  std::int64_t width = 1;
+
+  [[nodiscard]] KOKKOS_INLINE_FUNCTION std::int64_t pieces() const { return (columns + width - 1) / width; }
+  [[nodiscard]] KOKKOS_INLINE_FUNCTION std::int64_t begin(std::int64_t piece) const { return piece * width; }
+  [[nodiscard]] KOKKOS_INLINE_FUNCTION std::int64_t end(std::int64_t piece) const {
+    std::int64_t const stop = (piece + 1) * width;
+    return stop < columns ? stop : columns;
+  }
+};
+
+/// The cut for kernels over rows x columns: on the host the rows are parallel enough.
+template <class Space>
+column_cut cut_row(std::int64_t columns) {
+  return {columns, is_host_space<Space> && columns > 0 ? columns : 1};
+}
+
+/// The cut for kernels that are parallel over columns alone (they walk down all rows in order).
+template <class Space>
+column_cut cut_columns(Space const& space, std::int64_t columns) {
+  if constexpr (!is_host_space<Space>) return {columns, 1};
+  return {columns, host_concurrency(space) > 1 || columns < 1 ? 64 : columns};
+}
+
+}  // namespace weft::inline v1::execution
