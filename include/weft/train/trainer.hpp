@@ -1,0 +1,159 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <weft/config.hpp>
+#include <weft/error.hpp>
+#include <weft/model/model_stage.hpp>
+#include <weft/pipeline/pipeline.hpp>
+#include <weft/schedule/program.hpp>
+#include <weft/topology/partition.hpp>
+#include <weft/train/adamw.hpp>
+#include <weft/train/learning_rate.hpp>
+#include <weft/train/training_stage.hpp>
+#include <weft/transport/agreement.hpp>
+#include <weft/transport/endpoint.hpp>
+
+#include <cmath>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace weft::inline v1::train {
+
+struct trainer_options {
+  model::extents extents;              ///< the largest micro-batch that will ever come
+  adamw optimizer;
+  warmup_cosine learning_rate;
+  double clip = 1.0;                   ///< largest global gradient norm; 0: no clipping
+  std::uint64_t seed = 1;              ///< of the initial weights
+  double deadline = 300.0;             ///< seconds that one wait may take
+  bool record_times = false;           ///< keep when every action of the last step ran
+  std::vector<topology::layer_range> partition;  ///< layers of each stage; empty: balanced by cost
+};
+
+/// What a step tells, on every rank.
+struct step_result {
+  double loss = 0.0;            ///< mean over the counted tokens, in nats
+  std::int64_t tokens = 0;      ///< counted tokens of the batch
+  double gradient_norm = 0.0;   ///< over all parameters, before clipping
+  double learning_rate = 0.0;
+  bool is_skipped = false;      ///< the norm was not finite: no rank has changed a weight
+};
+
+/// Trains one model under one program. A template on model, precision and execution space only: schedules, meshes and
+/// transports are data to it.
+///
+/// Construction, `step`, `evaluate` and `logits` are collective over the endpoint's ranks; each rank passes the same
+/// batch.
+template <class Model, class Real = float, class Space = Kokkos::DefaultExecutionSpace>
+class trainer {
+ public:
+  using stage_type = training_stage<Model, Real, Space>;
+
+  /// `training` must be lowered. Refuses, on every rank, ranks that disagree about model, program or options.
+  trainer(schedule::program training, transport::endpoint& door, trainer_options options)
+      : door_(door),
+        options_(std::move(options)),
+        program_(std::move(training)),
+        stage_(door, layers(), stages_of(door.rank()), options_.extents, options_.seed, options_.deadline) {
+    transport::require_agreement(door_, facts());
+    stage_.set_optimizer(options_.optimizer);
+    training_ = std::make_unique<engine>(
+        program_.view(), door_, stage_,
+        pipeline_options{.deadline = options_.deadline, .record_times = options_.record_times});
+  }
+
+  trainer(trainer const&) = delete;
+  trainer& operator=(trainer const&) = delete;
+  ~trainer() = default;
+
+  /// Forward, backward, gradient norm, clipping and AdamW on one global batch. A step that fails changes nothing.
+  step_result step(model::token_batch const& batch) {
+    step_result result;
+    result.learning_rate = options_.learning_rate(steps_done_);
+    result.tokens = batch.counted_tokens;
+    stage_.begin_training(batch, result.learning_rate, options_.clip, optimizer_steps_ + 1);
+    training_->step();
+    result.loss = stage_.loss_sum() / static_cast<double>(batch.counted_tokens);
+    result.gradient_norm = stage_.gradient_norm();
+    result.is_skipped = !stage_.commit();
+    ++steps_done_;
+    if (!result.is_skipped) ++optimizer_steps_;
+    return result;
+  }
+
+  /// Mean loss over the counted tokens, by a forward-only program; training does not notice.
+  double evaluate(model::token_batch const& batch) {
+    forward(batch);
+    return stage_.loss_sum() / static_cast<double>(batch.counted_tokens);
+  }
+
+  /// Logits at `position` of the batch's first sequence, on every rank.
+  std::vector<float> logits(model::token_batch const& batch, int position) {
+    forward(batch);
+    return stage_.logits(position);
+  }
+
+  [[nodiscard]] std::int64_t steps_done() const { return steps_done_; }
+  [[nodiscard]] std::int64_t optimizer_steps() const { return optimizer_steps_; }
+  /// For resuming: the step that comes next.
+  void set_steps_done(std::int64_t steps, std::int64_t optimizer_steps) {
+    steps_done_ = steps;
+    optimizer_steps_ = optimizer_steps;
+  }
+
+  [[nodiscard]] stage_type& stage() { return stage_; }
+  [[nodiscard]] schedule::program_view program() const { return program_.view(); }
+  [[nodiscard]] std::vector<topology::layer_range> const& partition() const { return layers_; }
+  [[nodiscard]] auto const& engine_of_training() const { return *training_; }
+  [[nodiscard]] transport::endpoint& door() { return door_; }
+
+ private:
+  using engine = pipeline<stage_type, Space>;
+
+  [[nodiscard]] std::vector<topology::layer_range> const& layers() {
+    int const stages = program_.view().stages();
+    if (!layers_.empty()) return layers_;
+    layers_ = options_.partition.empty() ? balanced_layers<Model>(stages, options_.extents) : options_.partition;
+    topology::require_partition(layers_, stages, Model::layer_count);
+    return layers_;
+  }
+
+  [[nodiscard]] std::vector<int> stages_of(int rank) const {
+    std::vector<int> mine;
+    for (int stage = 0; stage < program_.view().stages(); ++stage)
+      if (program_.view().graph.rank_of(stage) == rank) mine.push_back(stage);
+    return mine;
+  }
+
+  void forward(model::token_batch const& batch) {
+    auto& made = forward_[batch.micro_batches];
+    if (made == nullptr) {
+      auto const program = schedule::forward_program(program_.view(), batch.micro_batches);
+      made = std::make_unique<engine>(program.view(), door_, stage_, pipeline_options{.deadline = options_.deadline});
+    }
+    stage_.begin_forward(batch);
+    made->step();
+    stage_.share_losses();
+  }
+
+  [[nodiscard]] transport::facts facts() const {
+    transport::facts all;
+    all.add("model", Model::name());
+    return all;
+  }
+
+  transport::endpoint& door_;
+  trainer_options options_;
+  schedule::program program_;
+  std::vector<topology::layer_range> layers_;
+  stage_type stage_;
+  std::unique_ptr<engine> training_;
+  std::map<int, std::unique_ptr<engine>> forward_;
+  std::int64_t steps_done_ = 0;
+  std::int64_t optimizer_steps_ = 0;
+};
+
+}  // namespace weft::inline v1::train

@@ -1,0 +1,266 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <weft/config.hpp>
+#include <weft/error.hpp>
+#include <weft/execution/reduce.hpp>
+#include <weft/model/model_stage.hpp>
+#include <weft/parameters/parameter_store.hpp>
+#include <weft/pipeline/boundary_view.hpp>
+#include <weft/pipeline/stage_context.hpp>
+#include <weft/schedule/program_view.hpp>
+#include <weft/topology/partition.hpp>
+#include <weft/train/adamw.hpp>
+#include <weft/train/tied_gradients.hpp>
+#include <weft/transport/endpoint.hpp>
+#include <weft/transport/run_collective.hpp>
+
+#include <Kokkos_Core.hpp>
+
+#include <cmath>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace weft::inline v1::train {
+
+/// A model stage that also knows the three actions at the end of a training program: REDUCE_GRAD, NORM and STEP.
+///
+/// NORM adds the squares of all gradients in (name, block of 65,536 elements) order, in double: one rank computes each
+/// block, an all-reduce adds zeros to it, and every rank adds the blocks in the same order. No split over ranks can
+/// change a bit of it. Tied parameters count once.
+template <class Model, class Real, class Space>
+class training_stage {
+ public:
+  using model_type = model::model_stage<Model, Real, Space>;
+  using views = boundary_views<typename Space::memory_space>;
+  using context = stage_context<Space>;
+  using store_type = parameters::parameter_store<Real, Space>;
+
+  /// Does not communicate.
+  training_stage(transport::endpoint& door, std::vector<topology::layer_range> const& layers,
+                 std::vector<int> const& rank_of_stage, model::extents const& extents, std::uint64_t seed,
+                 double deadline)
+      : door_(door),
+        deadline_(deadline),
+        lock_while_building_(door.launch_lock()),
+        model_(layers, stages_of(rank_of_stage, door.rank()), extents, seed) {
+    lay_out_blocks(layers);
+    find_tied(layers, rank_of_stage);
+    for (std::size_t stage = 0; stage < layers.size(); ++stage)
+      if (layers[stage].last == Model::layer_count && layers[stage].first < Model::layer_count)
+        head_rank_ = rank_of_stage[stage];
+    lock_while_building_ = {};
+  }
+
+  // What the engine asks of a stage.
+  [[nodiscard]] weft::boundary boundary(topology::edge const& edge) const { return model_.boundary(edge); }
+  void prepare(int stage, schedule::slot_counts const& slots) { model_.prepare(stage, slots); }
+  void forward(context& where, views const& in, views& out) { model_.forward(where, in, out); }
+  void backward_input(context& where, views const& in, views const& gradient_out, views& gradient_in) {
+    model_.backward_input(where, in, gradient_out, gradient_in);
+  }
+  void backward_weight(context& where, views const& in, views const& gradient_out) {
+    model_.backward_weight(where, in, gradient_out);
+  }
+
+  /// Communicates with the ranks that hold another use site; the first call of a step does all sites of this rank.
+  void reduce_gradient(int /*stage*/, int /*group*/) {
+    if (is_tied_reduced_) return;
+    is_tied_reduced_ = true;
+    for (auto& each : tied_) each.reduce(door_, space_, deadline_);
+  }
+
+  /// Collective over all ranks. Also shares the loss of every micro-batch, in the same message.
+  void norm() {
+    {
+      auto const lock = door_.launch_lock();
+      std::fill(shared_.begin(), shared_.end(), 0.0);
+      for (auto const& entry : store().entries()) {
+        if (entry.descriptor.use_site != 0 || entry.descriptor.frozen) continue;
+        auto const gradient = store().gradient(entry);
+        auto const place = block_of_.at(entry.descriptor.name);
+        block_norms(space_, static_cast<Real const*>(gradient.data()), entry.elements, blocks_.data() + place);
+      }
+      Kokkos::deep_copy(space_, blocks_host_, blocks_);
+      space_.fence();
+      for (auto const& entry : store().entries()) {
+        if (entry.descriptor.use_site != 0 || entry.descriptor.frozen) continue;
+        auto const place = static_cast<std::size_t>(block_of_.at(entry.descriptor.name));
+        auto const count = static_cast<std::size_t>(reduction::blocks_of(entry.elements));
+        for (std::size_t block = place; block < place + count; ++block) shared_[block] = blocks_host_(block);
+      }
+      add_own_losses();
+    }
+    transport::all_reduce_sum(door_, shared_.data(), shared_.size(), deadline_);
+    double sum = 0.0;
+    for (std::size_t block = 0; block < block_count_; ++block) sum += shared_[block];
+    norm_ = std::sqrt(sum);
+    read_losses();
+  }
+
+  /// AdamW on one stage's parameters, into their other slot. Does not communicate.
+  void step(int stage) {
+    if (!std::isfinite(norm_) || !std::isfinite(loss_sum_)) return;
+    double const scale = clip_ > 0.0 && norm_ > clip_ ? clip_ / norm_ : 1.0;
+    auto const lock = door_.launch_lock();
+    for (auto const& entry : store().entries()) {
+      if (entry.stage != stage) continue;
+      if (entry.descriptor.frozen) {
+        Kokkos::deep_copy(space_, store().next_value(entry), store().value(entry));
+        continue;
+      }
+      adamw_step(space_, optimizer_, learning_rate_, optimizer_step_, scale, entry.descriptor.decay,
+                 store().value(entry), store().first_moment(entry), store().second_moment(entry),
+                 store().gradient(entry), store().next_value(entry), store().next_first_moment(entry),
+                 store().next_second_moment(entry));
+    }
+    space_.fence();
+  }
+
+  // What the trainer asks.
+  void set_optimizer(adamw const& options) { optimizer_ = options; }
+
+  /// Before a training program is played. Does not communicate.
+  void begin_training(model::token_batch const& batch, double learning_rate, double clip, std::int64_t optimizer_step) {
+    auto const lock = door_.launch_lock();
+    begin(batch);
+    learning_rate_ = learning_rate;
+    clip_ = clip;
+    optimizer_step_ = optimizer_step;
+    is_tied_reduced_ = false;
+    store().zero_gradients(space_);
+    space_.fence();
+  }
+
+  /// Before a forward-only program is played. Does not communicate.
+  void begin_forward(model::token_batch const& batch) {
+    auto const lock = door_.launch_lock();
+    begin(batch);
+  }
+
+  /// After a forward-only program: every rank learns the losses. Collective.
+  void share_losses() {
+    std::fill(shared_.begin(), shared_.end(), 0.0);
+    {
+      auto const lock = door_.launch_lock();
+      add_own_losses();
+    }
+    transport::all_reduce_sum(door_, shared_.data() + block_count_, shared_.size() - block_count_, deadline_);
+    read_losses();
+  }
+
+  /// Makes the weights of the last STEP the current ones; false, and nothing changed, when the norm was not finite.
+  [[nodiscard]] bool commit() {
+    if (!std::isfinite(norm_) || !std::isfinite(loss_sum_)) return false;
+    store().commit();
+    return true;
+  }
+
+  /// Logits at `position` of sequence 0 of micro-batch 0, from the rank of the head to every rank. Collective.
+  [[nodiscard]] std::vector<float> logits(int position) {
+    std::vector<float> row(static_cast<std::size_t>(Model::vocabulary));
+    if (door_.rank() == head_rank_) {
+      auto const lock = door_.launch_lock();
+      model_.last_logits(0, position, row.data());
+    }
+    transport::broadcast(door_, row.data(), row.size() * sizeof(float), head_rank_, deadline_);
+    return row;
+  }
+
+  /// Sum of -log p over the counted tokens of the last batch; micro-batches added in ascending order.
+  [[nodiscard]] double loss_sum() const { return loss_sum_; }
+  [[nodiscard]] double gradient_norm() const { return norm_; }
+  [[nodiscard]] store_type& store() { return model_.parameters(); }
+  [[nodiscard]] model_type& model() { return model_; }
+  [[nodiscard]] Space const& space() const { return space_; }
+
+ private:
+  static std::vector<int> stages_of(std::vector<int> const& rank_of_stage, int rank) {
+    std::vector<int> mine;
+    for (std::size_t stage = 0; stage < rank_of_stage.size(); ++stage)
+      if (rank_of_stage[stage] == rank) mine.push_back(static_cast<int>(stage));
+    return mine;
+  }
+
+  /// The same on every rank: owners (use site 0) sorted by name, each with its blocks.
+  void lay_out_blocks(std::vector<topology::layer_range> const& layers) {
+    for (auto const& range : layers)
+      for (auto const& each : model_type::describe(range))
+        if (each.use_site == 0) block_of_[each.name] = static_cast<std::int64_t>(each.elements());
+    std::int64_t next = 0;
+    for (auto& [name, place] : block_of_) {
+      std::int64_t const count = reduction::blocks_of(place);
+      place = next;
+      next += count;
+    }
+    block_count_ = static_cast<std::size_t>(next);
+    blocks_ = decltype(blocks_)("weft::block_norms", block_count_);
+    blocks_host_ = Kokkos::create_mirror_view(blocks_);
+  }
+
+  void find_tied(std::vector<topology::layer_range> const& layers, std::vector<int> const& rank_of_stage) {
+    using site = typename tied_type::site;
+    std::map<int, std::map<int, site>> groups;  // group -> use site
+    for (std::size_t stage = 0; stage < layers.size(); ++stage)
+      for (auto const& each : model_type::describe(layers[stage]))
+        if (each.tie_group >= 0) groups[each.tie_group][each.use_site].rank = rank_of_stage[stage];
+    for (auto const& entry : store().entries())
+      if (entry.descriptor.tie_group >= 0)
+        groups[entry.descriptor.tie_group][entry.descriptor.use_site].gradient = store().gradient(entry);
+    for (auto const& [group, sites] : groups) {
+      std::vector<site> in_order;
+      for (auto const& [use_site, each] : sites) in_order.push_back(each);
+      tied_.emplace_back(group, std::move(in_order), door_.rank());
+    }
+  }
+
+  void begin(model::token_batch const& batch) {
+    model_.begin(batch);
+    micro_batches_ = static_cast<std::size_t>(batch.micro_batches);
+    if (shared_.size() < block_count_ + micro_batches_) shared_.resize(block_count_ + micro_batches_);
+  }
+
+  void add_own_losses() {
+    if (door_.rank() != head_rank_) return;
+    auto const sums = model_.loss_sums();
+    for (std::size_t micro_batch = 0; micro_batch < micro_batches_; ++micro_batch)
+      shared_[block_count_ + micro_batch] = sums[micro_batch];
+  }
+
+  void read_losses() {
+    loss_sum_ = 0.0;
+    for (std::size_t micro_batch = 0; micro_batch < micro_batches_; ++micro_batch)
+      loss_sum_ += shared_[block_count_ + micro_batch];
+  }
+
+  using gradient_view = decltype(std::declval<store_type&>().gradient(std::declval<store_type&>().entries()[0]));
+  using tied_type = tied_gradient<gradient_view, Space>;
+  using block_storage = Kokkos::View<double*, Kokkos::LayoutRight, typename Space::memory_space>;
+
+  transport::endpoint& door_;
+  double deadline_;
+  std::unique_lock<std::mutex> lock_while_building_;
+  Space space_;
+  model_type model_;
+  std::map<std::string, std::int64_t> block_of_;
+  std::size_t block_count_ = 0;
+  block_storage blocks_;
+  decltype(Kokkos::create_mirror_view(std::declval<block_storage const&>())) blocks_host_;
+  std::vector<tied_type> tied_;
+  int head_rank_ = 0;
+
+  adamw optimizer_;
+  double learning_rate_ = 0.0;
+  double clip_ = 0.0;
+  std::int64_t optimizer_step_ = 1;
+  bool is_tied_reduced_ = false;
+  std::size_t micro_batches_ = 0;
+  std::vector<double> shared_;  // block norms, then losses: what NORM adds up over ranks
+  double norm_ = 0.0;
+  double loss_sum_ = 0.0;
+};
+
+}  // namespace weft::inline v1::train

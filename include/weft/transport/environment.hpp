@@ -1,0 +1,126 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <weft/config.hpp>
+#include <weft/error.hpp>
+#include <weft/transport/mpi.hpp>
+
+#include <Kokkos_Core.hpp>
+#include <mpi.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <memory>
+#include <string>
+
+namespace weft::inline v1 {
+
+namespace detail {
+
+/// How many processes the launcher says it started; 1 where no launcher says anything.
+inline int launched_processes() {
+  // A step's own count, not the allocation's: a program may run alone inside an allocation of many.
+  for (char const* name : {"PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS", "PMIX_SIZE"})
+    if (char const* const text = std::getenv(name)) {
+      int const count = std::atoi(text);
+      if (count > 1) return count;
+    }
+  return 1;
+}
+
+/// Where weft owns MPI, an exception that nobody caught ends every rank, with its own words.
+[[noreturn]] inline void abort_all_ranks() noexcept {
+  int rank = -1;
+  int is_initialised = 0;
+  int is_finalised = 0;
+  MPI_Initialized(&is_initialised);
+  MPI_Finalized(&is_finalised);
+  bool const can_abort = is_initialised != 0 && is_finalised == 0;
+  if (can_abort) MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  try {
+    if (auto const failure = std::current_exception()) std::rethrow_exception(failure);
+    std::fprintf(stderr, "weft: rank %d: std::terminate was called\n", rank);
+  } catch (remote_error const& failure) {
+    // The rank that failed says so itself; here one line is enough to see who else was waiting.
+    std::fprintf(stderr, "weft: rank %d stops: %s\n", rank, failure.what());
+  } catch (std::exception const& failure) {
+    std::fprintf(stderr, "weft: rank %d failed: %s\n", rank, failure.what());
+  } catch (...) {
+    std::fprintf(stderr, "weft: rank %d failed with an exception that is no std::exception\n", rank);
+  }
+  std::fflush(nullptr);
+  if (can_abort) MPI_Abort(MPI_COMM_WORLD, 1);
+  std::_Exit(1);
+}
+
+}  // namespace detail
+
+/// MPI first, Kokkos second, and back down in reverse; leaves alone what was up before.
+///
+/// Where it starts MPI itself, an exception that leaves `main` prints its message and ends all ranks (MPI_Abort);
+/// where the user owns MPI, exceptions are the user's and nothing is aborted. Construction and destruction are
+/// collective over MPI_COMM_WORLD.
+class environment {
+ public:
+  environment(int& argc, char**& argv) {
+    int is_initialised = 0;
+    MPI_Initialized(&is_initialised);
+    if (is_initialised == 0) {
+      int provided = 0;
+      MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
+      owns_mpi_ = true;
+      previous_ = std::set_terminate(&detail::abort_all_ranks);
+      if (provided < MPI_THREAD_FUNNELED && Kokkos::DefaultHostExecutionSpace::concurrency() > 1)
+        throw error("weft::environment: this MPI offers no MPI_THREAD_FUNNELED, which ranks with several threads need; "
+                    "use another MPI build");
+    }
+    refuse_singletons();
+    if (!Kokkos::is_initialized()) {
+      Kokkos::initialize(argc, argv);
+      owns_kokkos_ = true;
+    }
+    world_ = std::make_unique<transport::mpi>(MPI_COMM_WORLD);
+  }
+
+  environment(environment const&) = delete;
+  environment& operator=(environment const&) = delete;
+
+  ~environment() {
+    world_.reset();
+    if (owns_kokkos_) Kokkos::finalize();
+    if (owns_mpi_) {
+      std::set_terminate(previous_);
+      MPI_Finalize();
+    }
+  }
+
+  /// All ranks of MPI_COMM_WORLD.
+  [[nodiscard]] transport::endpoint& world() { return *world_; }
+  [[nodiscard]] bool owns_mpi() const { return owns_mpi_; }
+
+ private:
+  /// mpiexec of another MPI starts processes that each believe to be alone; all of them would train the whole model.
+  static void refuse_singletons() {
+    int size = 0;
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    int const launched = detail::launched_processes();
+    if (size != 1 || launched == 1) return;
+    char version[MPI_MAX_LIBRARY_VERSION_STRING] = {};
+    int length = 0;
+    MPI_Get_library_version(version, &length);
+    std::string first_line(version, static_cast<std::size_t>(length));
+    first_line.resize(std::min(first_line.find('\n'), first_line.size()));
+    throw error("weft::environment: the launcher started " + std::to_string(launched) +
+                " processes, but MPI sees only 1 each: the launcher belongs to another MPI; launch with the mpiexec of " +
+                first_line + " (with Slurm: srun --mpi=pmi2 or pmix)");
+  }
+
+  bool owns_mpi_ = false;
+  bool owns_kokkos_ = false;
+  std::terminate_handler previous_ = nullptr;
+  std::unique_ptr<transport::mpi> world_;
+};
+
+}  // namespace weft::inline v1
