@@ -1,0 +1,37 @@
+# SPDX-FileCopyrightText: 2026 The weft authors
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+# What weft's own tests, examples and benchmarks share; never seen by a project that merely uses weft.
+
+add_library(weft_developer INTERFACE)
+target_link_libraries(weft_developer INTERFACE weft::all)
+target_compile_options(weft_developer INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion)
+if(weft_WARNINGS_AS_ERRORS)
+  target_compile_options(weft_developer INTERFACE -Werror)
+endif()
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND weft_CCACHE)
+  target_compile_options(weft_developer INTERFACE -fpch-preprocess)
+endif()
+
+# weft_require_header(<variable> <header> <package>): the include folder of a header-only dependency of an example.
+function(weft_require_header variable header package)
+  find_path(${variable} NAMES "${header}")
+  mark_as_advanced(${variable})
+  if(NOT ${variable})
+    message(FATAL_ERROR "weft: <${header}> was not found; install ${package}, "
+                        "or configure with -Dweft_BUILD_EXAMPLES=OFF -Dweft_BUILD_TESTS=OFF")
+  endif()
+endfunction()
+
+# weft_example_support: the header-only libraries that the examples, and the tests of the examples' parts, use.
+if(weft_BUILD_EXAMPLES OR weft_BUILD_TESTS)
+  weft_require_header(weft_CLI11_INCLUDE_DIR CLI/CLI.hpp libcli11-dev)
+  weft_require_header(weft_JSON_INCLUDE_DIR nlohmann/json.hpp nlohmann-json3-dev)
+  weft_require_header(weft_TOML_INCLUDE_DIR toml++/toml.h libtomlplusplus-dev)
+  weft_require_header(weft_XXHASH_INCLUDE_DIR xxhash.h libxxhash-dev)
+  add_library(weft_example_support INTERFACE)
+  target_link_libraries(weft_example_support INTERFACE weft_developer)
+  target_include_directories(weft_example_support INTERFACE "${PROJECT_SOURCE_DIR}/examples")
+  target_include_directories(weft_example_support SYSTEM INTERFACE
+    "${weft_CLI11_INCLUDE_DIR}" "${weft_JSON_INCLUDE_DIR}" "${weft_TOML_INCLUDE_DIR}" "${weft_XXHASH_INCLUDE_DIR}")
+endif()

@@ -1,0 +1,99 @@
+# SPDX-FileCopyrightText: 2026 The weft authors
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+# How tests are made. Drop a file into tests/static, tests/unit, tests/mpi or tests/compile_fail and it is built and run;
+# these functions are for the cases that need more.
+
+# One thread per rank, and no pinning: several ranks share few cores, and OpenMP would put every one of them on the first.
+set(weft_TEST_ENVIRONMENT OMP_NUM_THREADS=1 OMP_PROC_BIND=false OPENBLAS_NUM_THREADS=1
+    "LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/support/lsan.supp:print_suppressions=0"
+    "TSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/support/tsan.supp:halt_on_error=1"
+    "UBSAN_OPTIONS=print_stacktrace=1")
+
+# Open MPI refuses more ranks than cores, and root, unless told otherwise; MPICH has neither option.
+set(weft_MPIEXEC_FLAGS "")
+if(weft_HAS_MPI)
+  execute_process(COMMAND "${MPIEXEC_EXECUTABLE}" --version OUTPUT_VARIABLE banner ERROR_VARIABLE banner)
+  if(banner MATCHES "Open MPI|OpenRTE|PRRTE|prte")
+    set(weft_MPIEXEC_FLAGS --oversubscribe)
+    list(APPEND weft_TEST_ENVIRONMENT OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+         PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1)
+  endif()
+endif()
+
+# weft_test_program(<target> <main> <source>...): a doctest program with the shared main and precompiled header.
+function(weft_test_program target main)
+  add_executable(${target} ${ARGN} $<TARGET_OBJECTS:${main}>)
+  target_link_libraries(${target} PRIVATE weft_test_support)
+  if(TARGET weft_test_pch)
+    target_precompile_headers(${target} REUSE_FROM weft_test_pch)
+  endif()
+endfunction()
+
+# weft_add_static_test(<name> [source]): static_asserts; building them is the test. They see weft::weft alone.
+function(weft_add_static_test name)
+  set(source "${ARGN}")
+  if(NOT source)
+    set(source "${PROJECT_SOURCE_DIR}/tests/static/${name}.cpp")
+  endif()
+  target_sources(weft_static_tests PRIVATE "${source}")
+endfunction()
+
+# weft_add_unit_test(<name> [source]): one process. Sources that mention in_process, where ranks are threads, also get
+# the label `threads`: the thread sanitizer runs those.
+function(weft_add_unit_test name)
+  set(source "${ARGN}")
+  if(NOT source)
+    set(source "${PROJECT_SOURCE_DIR}/tests/unit/${name}.cpp")
+  endif()
+  weft_test_program(unit_${name} weft_unit_main "${source}")
+  add_test(NAME unit.${name} COMMAND unit_${name})
+  file(STRINGS "${source}" threads REGEX "in_process" LIMIT_COUNT 1)
+  set(labels unit)
+  if(threads)
+    list(APPEND labels threads)
+  endif()
+  set_tests_properties(unit.${name} PROPERTIES LABELS "${labels}" TIMEOUT 300 ENVIRONMENT "${weft_TEST_ENVIRONMENT}")
+endfunction()
+
+# weft_add_mpi_test(<name> RANKS <n>... [SOURCE <source>] [TIMEOUT <seconds>] [ARGS <argument>...])
+#
+# One program, run by mpiexec on each number of ranks. It refuses to run on any other number, since a foreign launcher
+# starts singletons that would all pass.
+function(weft_add_mpi_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 test "" "SOURCE;TIMEOUT" "RANKS;ARGS")
+  if(NOT weft_HAS_MPI)
+    return()
+  endif()
+  if(NOT test_SOURCE)
+    set(test_SOURCE "${PROJECT_SOURCE_DIR}/tests/mpi/${name}.cpp")
+  endif()
+  if(NOT test_TIMEOUT)
+    set(test_TIMEOUT 300)
+  endif()
+  if(NOT test_RANKS)
+    set(test_RANKS 1 2 3 4)
+  endif()
+  weft_test_program(mpi_${name} weft_mpi_main "${test_SOURCE}")
+  foreach(ranks IN LISTS test_RANKS)
+    add_test(NAME mpi.${name}.${ranks}
+             COMMAND "${MPIEXEC_EXECUTABLE}" ${weft_MPIEXEC_FLAGS} ${MPIEXEC_NUMPROC_FLAG} ${ranks}
+                     $<TARGET_FILE:mpi_${name}> ${test_ARGS})
+    set_tests_properties(mpi.${name}.${ranks} PROPERTIES LABELS mpi TIMEOUT "${test_TIMEOUT}" PROCESSORS "${ranks}"
+                         ENVIRONMENT "${weft_TEST_ENVIRONMENT};WEFT_EXPECTED_RANKS=${ranks}")
+  endforeach()
+endfunction()
+
+# weft_add_compile_fail_test(<name> [source]): must not compile, and must say so in the words of its `// expect:` lines;
+# with -DWEFT_TWIN it must compile.
+function(weft_add_compile_fail_test name)
+  set(source "${ARGN}")
+  if(NOT source)
+    set(source "${PROJECT_SOURCE_DIR}/tests/compile_fail/${name}.cpp")
+  endif()
+  add_test(NAME compile_fail.${name}
+           COMMAND "${CMAKE_COMMAND}" "-DSOURCE=${source}" "-DCOMPILER=${CMAKE_CXX_COMPILER}"
+                   "-DFLAGS=${PROJECT_BINARY_DIR}/tests/compile_flags.txt"
+                   -P "${PROJECT_SOURCE_DIR}/tests/compile_fail/check.cmake")
+  set_tests_properties(compile_fail.${name} PROPERTIES LABELS compile_fail TIMEOUT 300)
+endfunction()

@@ -1,0 +1,6 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// expect: words of another error
+#ifndef WEFT_TWIN
+static_assert(1 == 2, "the words of this error");
+#endif
