@@ -1,0 +1,87 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "options.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
+#include <string>
+#include <vector>
+
+namespace mini_llm {
+
+/// What the options have to fit. Known from the preset alone.
+struct model_facts {
+  int blocks = 0;
+  int channels = 0;
+  int heads = 0;
+  int positions = 0;         ///< longest sequence the model can have
+  int vocabulary = 256;
+  double norm_epsilon = 1e-5;
+
+  /// What a partition counts: the embedding, the blocks, the head.
+  [[nodiscard]] int layers() const { return blocks + 2; }
+};
+
+/// Ranks of the pipeline: those that were launched, or the threads of the in-process transport.
+inline int pipeline_ranks(options const& chosen, int launched) {
+  return chosen.transport == transport_kind::in_process ? std::max(chosen.ranks, 1) : launched;
+}
+
+/// Layers per rank, as even as can be: an example of what `--partition` could say.
+inline std::string possible_partition(int layers, int ranks) {
+  std::vector<int> even;
+  for (int rank = 0; rank < ranks; ++rank) even.push_back(layers / ranks + (rank < layers % ranks ? 1 : 0));
+  return partition_text(even);
+}
+
+/// Impossible combinations: a sentence each, "what is wrong; what is possible". Empty: all is well. Does not
+/// communicate; the same on every rank. Ranges of single options were checked when they were read.
+inline std::vector<std::string> check(options const& chosen, int launched, model_facts const& model) {
+  std::vector<std::string> problems;
+  auto const text = [](std::int64_t number) { return std::to_string(number); };
+  int const ranks = pipeline_ranks(chosen, launched);
+
+  if (chosen.transport == transport_kind::in_process && launched > 1)
+    problems.push_back("--transport in-process runs its ranks as threads of one process, but " + text(launched) +
+                       " processes were launched; start one process, and say --ranks " + text(launched));
+  if (chosen.transport == transport_kind::mpi && chosen.ranks != 0 && chosen.ranks != launched)
+    problems.push_back("--ranks " + text(chosen.ranks) + " asks for threads, but --transport mpi takes the " + text(launched) +
+                       " that were launched; use mpiexec -n " + text(chosen.ranks) + ", or --transport in-process");
+  if (chosen.schedule == schedule_kind::serial && ranks != 1)
+    problems.push_back("--schedule serial uses one rank, and there are " + text(ranks) +
+                       "; start one, or choose --schedule gpipe or 1f1b");
+  if (chosen.micro_batches > chosen.batch)
+    problems.push_back("--micro-batches " + text(chosen.micro_batches) + " cannot cut --batch " + text(chosen.batch) +
+                       " into pieces of at least one sequence; --micro-batches 1 to " + text(chosen.batch) +
+                       " are possible, or --batch " + text(chosen.micro_batches) + " and more");
+  if (chosen.sequence_length > model.positions)
+    problems.push_back("--seq " + text(chosen.sequence_length) + " is longer than the " + text(model.positions) +
+                       " positions of --preset " + to_text(chosen.preset) + "; --seq 1 to " + text(model.positions) +
+                       " are possible");
+  if (!chosen.partition.empty()) {
+    auto const parts = static_cast<std::int64_t>(chosen.partition.size());
+    std::int64_t const sum = std::accumulate(chosen.partition.begin(), chosen.partition.end(), std::int64_t{0});
+    std::string const possible = "; --partition " + possible_partition(model.layers(), ranks) + " is possible, or auto";
+    if (parts != ranks)
+      problems.push_back("--partition " + partition_text(chosen.partition) + " is for " + text(parts) +
+                         " ranks, and there are " + text(ranks) + possible);
+    if (sum != model.layers())
+      problems.push_back("--partition " + partition_text(chosen.partition) + " adds up to " + text(sum) + " layers; --preset " +
+                         to_text(chosen.preset) + " has " + text(model.layers()) + " (embedding, " + text(model.blocks) +
+                         " blocks, head)" + possible);
+  }
+  if (chosen.warmup > chosen.steps)
+    problems.push_back("--warmup " + text(chosen.warmup) + " is longer than --steps " + text(chosen.steps) + "; --warmup 0 to " +
+                       text(chosen.steps) + " are possible");
+  if (chosen.resume && !chosen.init.empty())
+    problems.push_back("--resume brings its own weights, so --init " + chosen.init + " has no place; leave one of them away");
+  if (chosen.sample_bytes > 0 && chosen.prompt.empty())
+    problems.push_back("--prompt is empty, and a text can only be continued from its last byte; give at least one byte, or "
+                       "--sample-bytes 0");
+  return problems;
+}
+
+}  // namespace mini_llm

@@ -1,0 +1,253 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "safetensors_reader.hpp"
+#include "safetensors_writer.hpp"
+
+#include <weft/error.hpp>
+#include <weft/parameters/parameter_descriptor.hpp>
+
+#include <nlohmann/json.hpp>
+
+#include <charconv>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+/// @file
+/// Checkpoints: one safetensors file `checkpoint-<step>.safetensors` each, whole and checked or not there at all. Keys are
+/// `value.`, `first_moment.` and `second_moment.` before a parameter's name, never a rank or a stage: what was saved on
+/// four ranks is read on three. Nothing points at the newest one, so that no pointer can be wrong: the largest step is
+/// it. Nothing here communicates; one rank writes, all read.
+
+namespace mini_llm {
+
+inline constexpr char const* checkpoint_kinds[] = {"value", "first_moment", "second_moment"};
+
+/// What a checkpoint says beside its tensors.
+struct checkpoint_facts {
+  std::int64_t step = 0;              ///< steps done
+  std::uint64_t seed = 0;
+  std::uint64_t sampler_cursor = 0;   ///< the step whose windows are drawn next
+  std::uint64_t data_hash = 0;
+  nlohmann::json configuration = nlohmann::json::object();  ///< `resume_configuration(options)`
+};
+
+inline fs::path checkpoint_path(fs::path const& directory, std::int64_t step) {
+  return directory / ("checkpoint-" + std::to_string(step) + ".safetensors");
+}
+
+struct checkpoint_file {
+  std::int64_t step;
+  fs::path path;
+};
+
+/// Checkpoints of a folder, the newest (largest step) first.
+inline std::vector<checkpoint_file> list_checkpoints(fs::path const& directory) {
+  std::vector<checkpoint_file> found;
+  std::error_code code;
+  for (fs::directory_iterator entry(directory, code); !code && entry != fs::directory_iterator(); entry.increment(code)) {
+    std::string const name = entry->path().filename().string();
+    constexpr std::string_view prefix = "checkpoint-";
+    if (!name.starts_with(prefix)) continue;
+    std::int64_t step = 0;
+    auto const [end, problem] = std::from_chars(name.data() + prefix.size(), name.data() + name.size(), step);
+    if (problem == std::errc() && step >= 0 && std::string_view(end) == ".safetensors") found.push_back({step, entry->path()});
+  }
+  if (code) fail("checkpoint", directory, "cannot be listed", code.value());
+  std::sort(found.begin(), found.end(), [](auto const& left, auto const& right) { return left.step > right.step; });
+  return found;
+}
+
+/// Writes one checkpoint: for every parameter that owns its name (use site 0), in the given order, its value, first
+/// moment and second moment. Real is the type that is trained, so that nothing is rounded.
+template <class Real>
+class checkpoint_writer {
+ public:
+  checkpoint_writer(fs::path directory, checkpoint_facts const& facts,
+                    std::vector<weft::parameters::parameter_descriptor> const& parameters)
+      : directory_(std::move(directory)), step_(facts.step),
+        file_(safetensors_writer::create<Real>(checkpoint_path(directory_, step_), entries(parameters), metadata(facts),
+                                               true)) {}
+
+  /// `kind` is one of `checkpoint_kinds`.
+  void write(std::string const& kind, std::string const& name, std::span<Real const> values) {
+    file_.template write<Real>(kind + "." + name, values);
+  }
+
+  /// Puts the file in place and removes all but the `keep` newest ones up to this step. Returns its path.
+  fs::path commit(int keep = 2) {
+    file_.commit();
+    int older = 0;
+    std::error_code ignored;  // an old checkpoint that cannot be removed costs space, nothing else
+    for (checkpoint_file const& other : list_checkpoints(directory_))
+      if (other.step < step_ && ++older >= keep) fs::remove(other.path, ignored);
+    return checkpoint_path(directory_, step_);
+  }
+
+ private:
+  static std::vector<safetensors_writer::entry> entries(
+      std::vector<weft::parameters::parameter_descriptor> const& parameters) {
+    std::vector<safetensors_writer::entry> list;
+    for (auto const& parameter : parameters) {
+      if (parameter.use_site != 0) continue;
+      for (char const* const kind : checkpoint_kinds)
+        list.push_back({std::string(kind) + "." + parameter.name,
+                        std::vector<std::int64_t>(parameter.extents, parameter.extents + parameter.dimensions)});
+    }
+    return list;
+  }
+
+  static std::map<std::string, std::string> metadata(checkpoint_facts const& facts) {
+    return {{"weft.checkpoint", "1"},
+            {"weft.step", std::to_string(facts.step)},
+            {"weft.seed", std::to_string(facts.seed)},
+            {"weft.sampler_cursor", std::to_string(facts.sampler_cursor)},
+            {"weft.data_hash", std::to_string(facts.data_hash)},
+            {"weft.configuration", facts.configuration.dump()}};
+  }
+
+  fs::path directory_;
+  std::int64_t step_;
+  safetensors_writer file_;
+};
+
+/// Opens a checkpoint and, before anything of it is used, compares all of it with its checksum. Where several ranks
+/// open the same file, one that verifies is enough (`verify` = false on the others, after it).
+class checkpoint_reader {
+ public:
+  explicit checkpoint_reader(fs::path const& path, bool verify = true) : file_(path) {
+    if (!file_.metadata().contains("weft.checkpoint") || !file_.has_checksum())
+      throw weft::error("mini_llm::checkpoint: " + path.string() +
+                        " holds no optimizer state; to start from its weights use --init, not --resume");
+    if (file_.metadata().at("weft.checkpoint") != "1")
+      throw weft::error("mini_llm::checkpoint: " + path.string() + " has the format version " +
+                        file_.metadata().at("weft.checkpoint") + ", this program reads version 1; use the program that wrote it");
+    if (verify) file_.verify();
+    facts_.step = number<std::int64_t>("weft.step");
+    facts_.seed = number<std::uint64_t>("weft.seed");
+    facts_.sampler_cursor = number<std::uint64_t>("weft.sampler_cursor");
+    facts_.data_hash = number<std::uint64_t>("weft.data_hash");
+    auto const found = file_.metadata().find("weft.configuration");
+    if (found != file_.metadata().end()) facts_.configuration = nlohmann::json::parse(found->second, nullptr, false);
+    if (!facts_.configuration.is_object() || facts_.step < 0) unusable("weft.configuration");
+  }
+
+  [[nodiscard]] checkpoint_facts const& facts() const { return facts_; }
+  [[nodiscard]] fs::path const& path() const { return file_.path(); }
+
+  /// The checkpoint must hold exactly the state of these parameters, in the type that is trained.
+  template <class Real>
+  void require_model(std::vector<weft::parameters::parameter_descriptor> const& parameters) const {
+    std::size_t wanted = 0;
+    for (auto const& parameter : parameters) {
+      if (parameter.use_site != 0) continue;
+      std::span<std::int64_t const> const shape(parameter.extents, static_cast<std::size_t>(parameter.dimensions));
+      for (char const* const kind : checkpoint_kinds) {
+        ++wanted;
+        std::string const key = std::string(kind) + "." + parameter.name;
+        if (!file_.contains(key)) other_model("it has no \"" + key + "\"");
+        tensor_info const& tensor = file_.at(key);
+        if (!std::equal(shape.begin(), shape.end(), tensor.shape.begin(), tensor.shape.end()))
+          other_model("its \"" + key + "\" is " + shape_text(tensor.shape) + ", this model's " + shape_text(shape));
+        if (tensor.type != dtype_name<Real>)
+          other_model("its \"" + key + "\" is " + tensor.type + ", this run trains in " + dtype_name<Real>);
+      }
+    }
+    if (wanted != file_.tensors().size())
+      other_model("it has " + std::to_string(file_.tensors().size()) + " tensors, this model's state " + std::to_string(wanted));
+  }
+
+  /// Reads one tensor of one parameter (host memory, all its elements).
+  template <class Real>
+  void read(std::string const& kind, weft::parameters::parameter_descriptor const& parameter, Real* out) const {
+    file_.read(kind + "." + parameter.name,
+               std::span<std::int64_t const>(parameter.extents, static_cast<std::size_t>(parameter.dimensions)), out);
+  }
+
+ private:
+  template <class Integer>
+  [[nodiscard]] Integer number(char const* key) const {
+    auto const found = file_.metadata().find(key);
+    Integer value{};
+    if (found == file_.metadata().end()) unusable(key);
+    std::string const& text = found->second;
+    auto const [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (problem != std::errc() || end != text.data() + text.size()) unusable(key);
+    return value;
+  }
+  [[noreturn]] void unusable(std::string const& key) const {
+    throw weft::error("mini_llm::checkpoint: " + path().string() + " has no usable \"" + key +
+                      "\"; resume from another checkpoint");
+  }
+  [[noreturn]] void other_model(std::string const& difference) const {
+    throw weft::error("mini_llm::checkpoint: " + path().string() + " is of another model: " + difference +
+                      "; resume with the --preset it was trained with (" +
+                      facts_.configuration.value("preset", std::string("unknown")) + ")");
+  }
+
+  safetensors_reader file_;
+  checkpoint_facts facts_;
+};
+
+/// Opens the newest checkpoint of a folder. If that one is damaged, the error names it and the newest older one that is
+/// whole; nothing is used in its place unasked, since its steps would be trained again. Errors: none there.
+inline checkpoint_reader open_latest_checkpoint(fs::path const& directory) {
+  std::vector<checkpoint_file> const files = list_checkpoints(directory);
+  if (files.empty())
+    throw weft::error("mini_llm::checkpoint: " + directory.string() +
+                      " holds no checkpoint to resume from; leave --resume away, or name a file with --resume FILE");
+  try {
+    return checkpoint_reader(files.front().path);
+  } catch (weft::error const& damage) {
+    for (std::size_t index = 1; index < files.size(); ++index) {
+      try {
+        checkpoint_reader const whole(files[index].path);
+      } catch (weft::error const&) {
+        continue;
+      }
+      throw weft::error(std::string(damage.what()) + "; or go on from the older one, which is whole: --resume " +
+                        files[index].path.string());
+    }
+    throw weft::error(std::string(damage.what()) + "; no older checkpoint in " + directory.string() +
+                      " is whole: train anew without --resume");
+  }
+}
+
+/// Why a run described by `now` cannot go on from `saved`: one sentence each, none if it can. `notes` gets a sentence
+/// for each difference that is allowed, but after which the run no longer equals an uninterrupted one.
+inline std::vector<std::string> resume_problems(checkpoint_facts const& saved, checkpoint_facts const& now,
+                                                std::vector<std::string>& notes) {
+  std::vector<std::string> problems;
+  if (saved.seed != now.seed)
+    problems.push_back("the checkpoint was trained with --seed " + std::to_string(saved.seed) + ", this run has " +
+                       std::to_string(now.seed) + "; resume with --seed " + std::to_string(saved.seed));
+  if (saved.data_hash != now.data_hash)
+    problems.push_back("the checkpoint was trained on other data; resume with the --data it was trained on, or start anew "
+                       "from exported weights with --init");
+  for (char const* const key : {"preset", "batch", "micro-batches", "seq"}) {
+    auto const before = saved.configuration.value(key, nlohmann::json());
+    auto const after = now.configuration.value(key, nlohmann::json());
+    if (before == after) continue;
+    auto const text = [](nlohmann::json const& value) { return value.is_string() ? value.get<std::string>() : value.dump(); };
+    problems.push_back("the checkpoint was trained with --" + std::string(key) + " " + text(before) + ", this run has " +
+                       text(after) + "; resume with --" + key + " " + text(before));
+  }
+  for (auto const& [key, value] : now.configuration.items()) {
+    if (key == "preset" || key == "batch" || key == "micro-batches" || key == "seq") continue;
+    auto const before = saved.configuration.value(key, nlohmann::json());
+    if (before != value)
+      notes.push_back("--" + key + " was " + before.dump() + " and is now " + value.dump() +
+                      ": from here on the run differs from an uninterrupted one");
+  }
+  if (now.configuration.contains("steps") && now.configuration["steps"].is_number() &&
+      saved.step > now.configuration["steps"].get<std::int64_t>())
+    problems.push_back("the checkpoint is at step " + std::to_string(saved.step) + ", beyond --steps " +
+                       now.configuration["steps"].dump() + "; resume with at least --steps " + std::to_string(saved.step));
+  return problems;
+}
+
+}  // namespace mini_llm

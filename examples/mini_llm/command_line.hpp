@@ -1,0 +1,292 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "config_reader.hpp"
+#include "options.hpp"
+
+#include <weft/config.hpp>
+#include <weft/error.hpp>
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <limits>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+/// @file
+/// From the command line to `options`. Every value is checked here for its own range; what does not go together is
+/// found by `check`. Does not communicate: every rank parses the same line and comes to the same end.
+
+namespace mini_llm {
+
+struct command_line {
+  options chosen;
+  std::string message;    ///< of --help and --version: print it and end with success
+  [[nodiscard]] bool proceed() const { return message.empty(); }
+};
+
+namespace detail {
+
+[[noreturn]] inline void refuse_value(std::string const& name, std::string const& text, std::string const& legal) {
+  throw weft::error("mini_llm::options: " + name + " " + (text.empty() ? "\"\"" : text) + " is not possible; " + legal);
+}
+
+template <class Integer>
+Integer whole_number(std::string const& name, std::string const& text, Integer lowest, Integer highest) {
+  Integer value{};
+  auto const [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (problem != std::errc() || end != text.data() + text.size() || value < lowest || value > highest)
+    refuse_value(name, text, "whole numbers from " + std::to_string(lowest) + " to " + std::to_string(highest) + " are legal");
+  return value;
+}
+
+/// `open`: the lowest (highest) value itself is not legal.
+struct real_range {
+  double lowest;
+  double highest;
+  bool lowest_open = false;
+  bool highest_open = false;
+};
+
+inline double real_number(std::string const& name, std::string const& text, real_range range) {
+  char* end = nullptr;
+  double const value = std::strtod(text.c_str(), &end);
+  bool const inside = (range.lowest_open ? value > range.lowest : value >= range.lowest) &&
+                      (range.highest_open ? value < range.highest : value <= range.highest);
+  if (text.empty() || end != text.c_str() + text.size() || !inside) {  // NaN is not inside
+    std::ostringstream legal;
+    legal << "numbers " << (range.lowest_open ? "above " : "from ") << range.lowest
+          << (range.highest_open ? " to less than " : " to ") << range.highest << " are legal";
+    refuse_value(name, text, legal.str());
+  }
+  return value;
+}
+
+template <class Kind, std::size_t Count>
+Kind one_of(std::string const& name, std::string const& text, char const* const (&names)[Count]) {
+  std::string legal;
+  for (std::size_t index = 0; index < Count; ++index) {
+    if (text == names[index]) return static_cast<Kind>(index);
+    legal += (index == 0 ? "" : index + 1 == Count ? " or " : ", ") + std::string(names[index]);
+  }
+  refuse_value(name, text, legal + " is legal");
+}
+
+/// "2,3,2", as one text or as several.
+inline std::vector<int> layer_list(std::string const& name, std::vector<std::string> const& texts) {
+  std::string joined;
+  for (std::string const& text : texts) joined += (joined.empty() ? "" : ",") + text;
+  if (joined == "auto") return {};
+  std::vector<int> layers;
+  for (std::size_t begin = 0; begin <= joined.size();) {
+    std::size_t const end = std::min(joined.find(',', begin), joined.size());
+    int value = -1;
+    auto const [stop, problem] = std::from_chars(joined.data() + begin, joined.data() + end, value);
+    if (problem != std::errc() || stop != joined.data() + end || value < 0 || value > 100000)
+      refuse_value(name, joined, "auto, or layers per rank with commas between them (2,3,2) is legal");
+    layers.push_back(value);
+    begin = end + 1;
+  }
+  return layers;
+}
+
+/// Insertions, deletions and replacements that turn one word into the other.
+inline std::size_t edit_distance(std::string const& from, std::string const& into) {
+  std::vector<std::size_t> row(into.size() + 1);
+  for (std::size_t column = 0; column <= into.size(); ++column) row[column] = column;
+  for (std::size_t line = 1; line <= from.size(); ++line) {
+    std::size_t diagonal = std::exchange(row[0], line);
+    for (std::size_t column = 1; column <= into.size(); ++column) {
+      std::size_t const replaced = diagonal + (from[line - 1] == into[column - 1] ? 0 : 1);
+      diagonal = row[column];
+      row[column] = std::min({row[column] + 1, row[column - 1] + 1, replaced});
+    }
+  }
+  return row.back();
+}
+
+/// Connects an app's options with the members of `options`.
+class option_table {
+ public:
+  option_table(CLI::App& app, options& chosen) : app_(app), chosen_(chosen) {}
+
+  void group(std::string name) { group_ = std::move(name); }
+
+  template <class Integer>
+  void whole(std::string const& name, Integer options::*member, Integer lowest, Integer highest, std::string const& help) {
+    Integer& target = chosen_.*member;
+    std::string const initial = std::to_string(target);
+    add(name, "N", initial, help,
+        [&target, name, lowest, highest](std::string const& text) { target = whole_number(name, text, lowest, highest); });
+  }
+
+  void real(std::string const& name, double options::*member, real_range range, std::string const& help) {
+    double& target = chosen_.*member;
+    std::ostringstream initial;
+    initial << target;
+    add(name, "X", initial.str(), help,
+        [&target, name, range](std::string const& text) { target = real_number(name, text, range); });
+  }
+
+  template <class Kind, std::size_t Count>
+  void choice(std::string const& name, Kind options::*member, char const* const (&names)[Count], std::string const& help) {
+    Kind& target = chosen_.*member;
+    std::string type;
+    for (char const* const one : names) type += (type.empty() ? "" : "|") + std::string(one);
+    add(name, type, names[static_cast<std::size_t>(target)], help,
+        [&target, &names, name](std::string const& text) { target = one_of<Kind>(name, text, names); });
+  }
+
+  void text(std::string const& name, std::string options::*member, std::string const& type, std::string const& initial,
+            std::string const& help) {
+    std::string& target = chosen_.*member;
+    add(name, type, initial, help, [&target](std::string const& value) { target = value; });
+  }
+
+  [[nodiscard]] std::string nearest(std::string const& unknown) const {
+    std::string best;
+    std::size_t least = std::numeric_limits<std::size_t>::max();
+    for (CLI::Option const* const option : app_.get_options()) {
+      std::string const name = "--" + option->get_single_name();
+      std::size_t const distance = edit_distance(unknown, name);
+      if (distance < least) best = name;
+      least = std::min(least, distance);
+    }
+    return least <= std::max<std::size_t>(2, unknown.size() / 3) ? best : std::string();
+  }
+
+  template <class Setter>
+  CLI::Option* add(std::string const& name, std::string const& type, std::string const& initial, std::string const& help,
+                   Setter setter) {
+    return app_.add_option_function<std::string>(name, setter, help)->type_name(type)->default_str(initial)->group(group_);
+  }
+
+  [[nodiscard]] std::string const& group() const { return group_; }
+
+ private:
+  CLI::App& app_;
+  options& chosen_;
+  std::string group_;
+};
+
+inline void add_options(CLI::App& app, option_table& table, options& chosen) {
+  constexpr int many = 1'000'000'000;
+
+  table.group("Data and model");
+  table.text("--data", &options::data, "FILE|DIR", "licence texts",
+             "Text to learn: a file, or all text files of a folder.\nThe last tenth is kept for validation");
+  table.choice("--preset", &options::preset, preset_names, "Size of the model");
+  table.text("--init", &options::init, "FILE", "", "Start from the weights of a .safetensors file of GPT-2's form");
+  table.real("--dropout", &options::dropout, {0.0, 1.0, false, true}, "Share of activations dropped in training");
+
+  table.group("Plan");
+  table.choice("--schedule", &options::schedule, schedule_names, "Order of the passes; the pipeline takes all ranks");
+  table.whole("--micro-batches", &options::micro_batches, 1, 65536, "Pieces that a batch is cut into");
+  app.add_option_function<std::vector<std::string>>(
+         "--partition", [&chosen](std::vector<std::string> const& texts) { chosen.partition = layer_list("--partition", texts); },
+         "Layers per rank (embedding, blocks, head), as 3,2,3;\nauto: even by cost")
+      ->type_name("LIST|auto")
+      ->default_str("auto")
+      ->group(table.group());
+  table.choice("--recompute", &options::recompute, recompute_names, "Compute activations twice instead of keeping them");
+  table.choice("--transport", &options::transport, transport_names, "Ranks are processes (mpiexec) or threads");
+  table.add("--ranks", "N", "1", "Threads of --transport in-process",
+            [&chosen](std::string const& text) { chosen.ranks = whole_number("--ranks", text, 1, 1024); });
+  app.add_flag("--plan", chosen.plan, "Print plan, proof and a picture of the timeline; do not train")->group(table.group());
+  table.real("--timeout", &options::timeout_seconds, {0.0, 86400.0, true, false},
+             "Seconds a rank waits for another before the run ends\nwith what each one waited for");
+
+  table.group("Training");
+  table.whole("--batch", &options::batch, 1, 1'000'000, "Sequences per step");
+  table.whole("--seq", &options::sequence_length, 1, 1'000'000, "Bytes per sequence");
+  table.whole("--steps", &options::steps, std::int64_t{0}, std::int64_t{many}, "Steps of the optimizer");
+  table.real("--lr", &options::learning_rate, {0.0, 10.0, true, false}, "Highest learning rate (AdamW)");
+  table.whole("--warmup", &options::warmup, std::int64_t{0}, std::int64_t{many},
+              "Steps of linear warm-up; a cosine follows");
+  table.real("--weight-decay", &options::weight_decay, {0.0, 10.0}, "Decoupled; not on norms and biases");
+  table.real("--clip", &options::clip, {0.0, 1e9}, "Largest global norm of the gradient; 0: do not clip");
+  table.whole("--seed", &options::seed, std::uint64_t{0}, std::numeric_limits<std::uint64_t>::max(),
+              "Of weights, windows, dropout and sample");
+
+  table.group("Reports and files");
+  table.text("--out", &options::out, "DIR", chosen.out, "Folder for losses, weights, checkpoints and settings");
+  table.whole("--log-every", &options::log_every, 1, many, "Steps between lines (not on a terminal)");
+  table.whole("--eval-every", &options::eval_every, 0, many, "Steps between validations; 0: at the end only");
+  table.whole("--eval-batches", &options::eval_batches, 0, many, "Batches per validation; 0: all of the validation part");
+  table.whole("--save-every", &options::save_every, 0, many, "Steps between checkpoints; 0: none");
+  table
+      .add("--resume", "FILE|latest", "latest", "Go on from a checkpoint; alone: the newest in --out",
+           [&chosen](std::string const& text) { chosen.resume = text.empty() ? "latest" : text; })
+      ->expected(0, 1);
+
+  table.group("Sample");
+  table.whole("--sample-bytes", &options::sample_bytes, 0, 1'000'000, "Bytes to write after the training; 0: none");
+  table.text("--prompt", &options::prompt, "TEXT", "\"" + chosen.prompt + "\"", "Text that the sample continues");
+  table.real("--temperature", &options::temperature, {0.0, 100.0}, "0: always the likeliest byte");
+  table.whole("--top-k", &options::top_k, 0, 256, "Choose among the k likeliest bytes; 0: among all");
+}
+
+inline constexpr char const* help_footer = R"(Losses are in nats per byte. The run prints beside them the bigram entropy of the
+validation part: H(next | previous) = - sum over pairs (a, b) of p(a, b) ln p(b | a), with
+the pairs counted in that part itself. No model that sees one byte back can do better.
+
+Examples
+  mini_llm --plan --schedule gpipe
+  mpiexec -n 2 mini_llm --data my_texts --steps 500 --out run --save-every 100
+  mpiexec -n 3 mini_llm --config run/config-run.json --resume)";
+
+}  // namespace detail
+
+/// Parses `arguments` (without the program's name). Errors: an unknown option (with the nearest known one), a value that
+/// is no number or out of range (with the legal range), a `--config` that cannot be read.
+inline command_line parse_command_line(std::vector<std::string> arguments) {
+  command_line result;
+  CLI::App app("Trains a small GPT on a text, over pipeline ranks, with weft.", "mini_llm");
+  detail::option_table table(app, result.chosen);
+  app.set_help_flag("-h,--help", "Print this help");
+  app.set_version_flag("--version", "mini_llm of weft " + std::to_string(weft::version.major) + "." +
+                                        std::to_string(weft::version.minor) + "." + std::to_string(weft::version.patch));
+  app.config_formatter(std::make_shared<config_reader>());
+  app.set_config("--config", "", "Settings: TOML, or a config-run.json; the command line wins")->type_name("FILE")->group("Options");
+  detail::add_options(app, table, result.chosen);
+  app.footer(detail::help_footer);
+  app.get_formatter()->column_width(34);
+  app.allow_extras();
+  app.allow_config_extras(CLI::config_extras_mode::capture);
+  std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
+  try {
+    app.parse(arguments);
+  } catch (CLI::CallForHelp const&) {
+    result.message = app.help();
+    return result;
+  } catch (CLI::CallForVersion const& version) {
+    result.message = std::string(version.what()) + "\n";
+    return result;
+  } catch (CLI::FileError const& problem) {
+    throw weft::error("mini_llm::options: --config: " + std::string(problem.what()) + "; name a file that can be read");
+  } catch (CLI::ParseError const& problem) {
+    throw weft::error("mini_llm::options: " + std::string(problem.what()) + "; --help lists all options and what they take");
+  }
+  std::vector<std::string> const unknown = app.remaining();
+  if (!unknown.empty()) {
+    std::string const& first = unknown.front();
+    std::string const near = table.nearest(first.starts_with("-") ? first.substr(0, first.find('=')) : "--" + first);
+    throw weft::error("mini_llm::options: there is no " + std::string(first.starts_with("-") ? "option " : "option --") + first +
+                      "; " + (near.empty() ? "--help lists all options" : "did you mean " + near + "? (--help lists all)"));
+  }
+  return result;
+}
+
+inline command_line parse_command_line(int argc, char const* const* argv) {
+  return parse_command_line(std::vector<std::string>(argv + std::min(argc, 1), argv + argc));
+}
+
+}  // namespace mini_llm

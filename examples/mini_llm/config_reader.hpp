@@ -1,0 +1,101 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <weft/error.hpp>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+#define TOML_HEADER_ONLY 1
+#include <toml++/toml.h>
+
+#include <istream>
+#include <iterator>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace mini_llm {
+
+/// Reads `--config`: TOML, or the JSON that an earlier run left as config-run.json (its "options"). Keys are the names of
+/// the options without dashes in front; tables only group them. What the command line says wins.
+class config_reader : public CLI::Config {
+ public:
+  std::string to_config(CLI::App const*, bool, bool, std::string) const override { return {}; }
+
+  std::vector<CLI::ConfigItem> from_config(std::istream& input) const override {
+    std::string const content{std::istreambuf_iterator<char>(input), std::istreambuf_iterator<char>()};
+    std::vector<CLI::ConfigItem> found;
+    std::size_t const first = content.find_first_not_of(" \t\r\n");
+    if (first != std::string::npos && content[first] == '{')
+      read_json(content, found);
+    else
+      read_toml(content, found);
+    return found;
+  }
+
+ private:
+  static void add(std::string const& name, std::vector<std::string> values, std::vector<CLI::ConfigItem>& found) {
+    CLI::ConfigItem item;
+    item.name = name;
+    item.inputs = std::move(values);
+    found.push_back(std::move(item));
+  }
+
+  [[noreturn]] static void refuse(std::string const& what) {
+    throw weft::error("mini_llm::options: --config: " + what + "; lines read like  micro-batches = 4");
+  }
+
+  static void read_json(std::string const& content, std::vector<CLI::ConfigItem>& found) {
+    nlohmann::json const parsed = nlohmann::json::parse(content, nullptr, false);
+    if (!parsed.is_object()) refuse("the file begins like JSON, but is none");
+    nlohmann::json const& options = parsed.contains("options") ? parsed["options"] : parsed;
+    for (auto const& [name, value] : options.items()) {
+      if (value.is_string())
+        add(name, {value.get<std::string>()}, found);
+      else if (value.is_number() || value.is_boolean())
+        add(name, {value.dump()}, found);
+      else
+        refuse("\"" + name + "\" is neither a number nor a text: " + value.dump());
+    }
+  }
+
+  static std::string text_of(std::string const& name, toml::node const& value) {
+    if (auto const* const text = value.as_string()) return text->get();
+    if (auto const* const whole = value.as_integer()) return std::to_string(whole->get());
+    if (auto const* const truth = value.as_boolean()) return truth->get() ? "true" : "false";
+    if (auto const* const real = value.as_floating_point()) {
+      std::ostringstream text;
+      text.precision(17);
+      text << real->get();
+      return text.str();
+    }
+    refuse("\"" + name + "\" is neither a number nor a text");
+  }
+
+  static void read_table(toml::table const& table, std::vector<CLI::ConfigItem>& found) {
+    for (auto const& [key, value] : table) {
+      std::string const name(key.str());
+      if (auto const* const group = value.as_table()) {
+        read_table(*group, found);
+      } else if (auto const* const list = value.as_array()) {
+        std::vector<std::string> values;
+        for (auto const& entry : *list) values.push_back(text_of(name, entry));
+        add(name, std::move(values), found);
+      } else {
+        add(name, {text_of(name, value)}, found);
+      }
+    }
+  }
+
+  static void read_toml(std::string const& content, std::vector<CLI::ConfigItem>& found) {
+    try {
+      read_table(toml::parse(content), found);
+    } catch (toml::parse_error const& problem) {
+      refuse("line " + std::to_string(problem.source().begin.line) + " is not TOML (" + std::string(problem.description()) +
+             ")");
+    }
+  }
+};
+
+}  // namespace mini_llm

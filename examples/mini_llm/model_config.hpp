@@ -1,0 +1,47 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "check.hpp"
+#include "files.hpp"
+
+#include <nlohmann/json.hpp>
+
+namespace mini_llm {
+
+/// `config.json` beside `model.safetensors`: with both, `GPT2LMHeadModel.from_pretrained(<out>)` of Hugging Face's
+/// transformers is this model. Tokens are bytes, so there is no tokenizer file; byte 0, which no text holds, stands for
+/// beginning and end.
+inline nlohmann::ordered_json hugging_face_config(model_facts const& model, double dropout) {
+  return {{"architectures", {"GPT2LMHeadModel"}},
+          {"model_type", "gpt2"},
+          {"vocab_size", model.vocabulary},
+          {"n_positions", model.positions},
+          {"n_embd", model.channels},
+          {"n_layer", model.blocks},
+          {"n_head", model.heads},
+          {"n_inner", nullptr},
+          {"activation_function", "gelu_new"},
+          {"layer_norm_epsilon", model.norm_epsilon},
+          {"initializer_range", 0.02},
+          {"embd_pdrop", dropout},
+          {"attn_pdrop", dropout},
+          {"resid_pdrop", dropout},
+          {"scale_attn_weights", true},
+          {"scale_attn_by_inverse_layer_idx", false},
+          {"reorder_and_upcast_attn", false},
+          {"tie_word_embeddings", true},
+          {"use_cache", true},
+          {"bos_token_id", 0},
+          {"eos_token_id", 0},
+          {"torch_dtype", "float32"}};
+}
+
+/// `config-run.json`: all options under "options" (so that `--config` can read the file again), and what else the run
+/// depended on under "run".
+inline void write_run_configuration(fs::path const& path, options const& chosen, nlohmann::ordered_json const& run) {
+  nlohmann::ordered_json const object{{"options", to_json(chosen)}, {"run", run}};
+  write_text("out", path, object.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+}
+
+}  // namespace mini_llm

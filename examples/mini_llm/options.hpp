@@ -1,0 +1,130 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+/// @file
+/// Everything that can be asked of mini_llm. `command_line.hpp` fills it, `check.hpp` says what of it is impossible.
+
+namespace mini_llm {
+
+enum class preset_kind { nano, small, gpt2_124m };
+enum class schedule_kind { serial, gpipe, one_f_one_b };
+enum class recompute_kind { none, full };
+enum class transport_kind { mpi, in_process };
+
+inline constexpr char const* preset_names[] = {"nano", "small", "gpt2-124m"};
+inline constexpr char const* schedule_names[] = {"serial", "gpipe", "1f1b"};
+inline constexpr char const* recompute_names[] = {"none", "full"};
+inline constexpr char const* transport_names[] = {"mpi", "in-process"};
+
+inline char const* to_text(preset_kind kind) { return preset_names[static_cast<int>(kind)]; }
+inline char const* to_text(schedule_kind kind) { return schedule_names[static_cast<int>(kind)]; }
+inline char const* to_text(recompute_kind kind) { return recompute_names[static_cast<int>(kind)]; }
+inline char const* to_text(transport_kind kind) { return transport_names[static_cast<int>(kind)]; }
+
+struct options {
+  // Data and model
+  std::string data;                        ///< empty: the default text
+  preset_kind preset = preset_kind::nano;
+  std::string init;                        ///< safetensors file to start from; empty: random weights
+  double dropout = 0.0;
+
+  // Plan
+  schedule_kind schedule = schedule_kind::one_f_one_b;
+  int micro_batches = 4;
+  std::vector<int> partition;              ///< layers per rank; empty: automatic, by cost
+  recompute_kind recompute = recompute_kind::none;
+  transport_kind transport = transport_kind::mpi;
+  int ranks = 0;                           ///< threads of the in-process transport; 0: not given
+  bool plan = false;                       ///< print the plan and stop
+  double timeout_seconds = 60.0;
+
+  // Training
+  int batch = 16;                          ///< sequences per step, over all micro-batches
+  int sequence_length = 128;
+  std::int64_t steps = 300;
+  double learning_rate = 1e-3;
+  std::int64_t warmup = 20;
+  double weight_decay = 0.1;
+  double clip = 1.0;                       ///< 0: off
+  std::uint64_t seed = 1;
+
+  // Reports and files
+  std::string out = "mini_llm-out";
+  int log_every = 10;
+  int eval_every = 100;                    ///< 0: at the end only
+  int eval_batches = 8;                    ///< 0: all of the validation part
+  int save_every = 0;                      ///< 0: never
+  std::optional<std::string> resume;       ///< a file, or "latest"
+
+  // Sample
+  int sample_bytes = 400;
+  std::string prompt = "The ";
+  double temperature = 0.8;
+  int top_k = 40;                          ///< 0: all 256
+};
+
+inline std::string partition_text(std::vector<int> const& partition) {
+  if (partition.empty()) return "auto";
+  std::string text;
+  for (int const layers : partition) text += (text.empty() ? "" : ",") + std::to_string(layers);
+  return text;
+}
+
+/// All options under their names on the command line, as `--config` reads them again.
+inline nlohmann::ordered_json to_json(options const& chosen) {
+  nlohmann::ordered_json object;
+  if (!chosen.data.empty()) object["data"] = chosen.data;
+  object["preset"] = to_text(chosen.preset);
+  if (!chosen.init.empty()) object["init"] = chosen.init;
+  object["dropout"] = chosen.dropout;
+  object["schedule"] = to_text(chosen.schedule);
+  object["micro-batches"] = chosen.micro_batches;
+  object["partition"] = partition_text(chosen.partition);
+  object["recompute"] = to_text(chosen.recompute);
+  object["transport"] = to_text(chosen.transport);
+  if (chosen.ranks != 0) object["ranks"] = chosen.ranks;
+  object["timeout"] = chosen.timeout_seconds;
+  object["batch"] = chosen.batch;
+  object["seq"] = chosen.sequence_length;
+  object["steps"] = chosen.steps;
+  object["lr"] = chosen.learning_rate;
+  object["warmup"] = chosen.warmup;
+  object["weight-decay"] = chosen.weight_decay;
+  object["clip"] = chosen.clip;
+  object["seed"] = chosen.seed;
+  object["out"] = chosen.out;
+  object["log-every"] = chosen.log_every;
+  object["eval-every"] = chosen.eval_every;
+  object["eval-batches"] = chosen.eval_batches;
+  object["save-every"] = chosen.save_every;
+  object["sample-bytes"] = chosen.sample_bytes;
+  object["prompt"] = chosen.prompt;
+  object["temperature"] = chosen.temperature;
+  object["top-k"] = chosen.top_k;
+  return object;
+}
+
+/// What decides the numbers of a training, whatever the schedule, the partition and the number of ranks: stored in
+/// checkpoints, compared on a resume.
+inline nlohmann::json resume_configuration(options const& chosen) {
+  return {{"preset", to_text(chosen.preset)},
+          {"batch", chosen.batch},
+          {"micro-batches", chosen.micro_batches},
+          {"seq", chosen.sequence_length},
+          {"steps", chosen.steps},
+          {"lr", chosen.learning_rate},
+          {"warmup", chosen.warmup},
+          {"weight-decay", chosen.weight_decay},
+          {"clip", chosen.clip},
+          {"dropout", chosen.dropout}};
+}
+
+}  // namespace mini_llm

@@ -1,0 +1,78 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "files.hpp"
+
+#include <weft/error.hpp>
+
+#include <csignal>
+#include <string>
+#include <vector>
+
+#include <sys/file.h>
+
+namespace mini_llm {
+
+/// The folder that `--out` names. One process (rank 0) owns it at a time; another one is refused, since both would
+/// write the same files. The lock ends with the process, however it ends. Does not communicate.
+class out_directory {
+ public:
+  explicit out_directory(fs::path path) : path_(std::move(path)) {
+    std::error_code code;
+    fs::create_directories(path_, code);
+    if (code) fail("out", path_, "cannot be made", code.value());
+    // A limit on file sizes then comes back as an error with a name instead of ending the process.
+    std::signal(SIGXFSZ, SIG_IGN);
+    fs::path const lock = path_ / ".lock";
+    lock_ = descriptor(::open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
+    if (!lock_.is_open()) fail("out", path_, "cannot be written to", errno);
+    if (::flock(lock_.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+      throw weft::error("mini_llm::out: " + path_.string() +
+                        " is in use by another run; wait for it, or point --out at another folder");
+  }
+
+  [[nodiscard]] fs::path const& path() const { return path_; }
+  [[nodiscard]] fs::path file(std::string const& name) const { return path_ / name; }
+
+  /// Moves what an earlier run left here into `earlier-<n>`, n counting up, so that nothing of it is overwritten or
+  /// taken for this run's. Returns that folder, empty if there was nothing. Call after all checks, and not on a resume.
+  fs::path set_earlier_run_aside() { return move_aside(files_of_a_run()); }
+
+  /// Moves files of this folder into a new `earlier-<n>`; returns that folder, empty if there are none.
+  fs::path move_aside(std::vector<fs::path> const& found) {
+    if (found.empty()) return {};
+    fs::path aside;
+    for (int number = 1; aside.empty() || fs::exists(aside); ++number) aside = path_ / ("earlier-" + std::to_string(number));
+    std::error_code code;
+    fs::create_directory(aside, code);
+    if (code) fail("out", aside, "cannot be made", code.value());
+    for (fs::path const& file : found) {
+      fs::rename(file, aside / file.filename(), code);
+      if (code) fail("out", file, "cannot be moved to " + aside.string(), code.value());
+    }
+    sync_directory("out", path_);
+    return aside;
+  }
+
+ private:
+  [[nodiscard]] std::vector<fs::path> files_of_a_run() const {
+    std::vector<fs::path> found;
+    std::error_code code;
+    for (fs::directory_iterator entry(path_, code); !code && entry != fs::directory_iterator(); entry.increment(code)) {
+      std::string const name = entry->path().filename().string();
+      bool const ours = name == "metrics.jsonl" || name == "losses.csv" || name == "config-run.json" ||
+                        name == "config.json" || name == "model.safetensors" || name == "sample.txt" ||
+                        (name.starts_with("checkpoint-") && name.ends_with(".safetensors"));
+      if (ours) found.push_back(entry->path());
+    }
+    if (code) fail("out", path_, "cannot be listed", code.value());
+    std::sort(found.begin(), found.end());
+    return found;
+  }
+
+  fs::path path_;
+  descriptor lock_;
+};
+
+}  // namespace mini_llm
