@@ -1,0 +1,496 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <weft/config.hpp>
+#include <weft/detail/buffer.hpp>
+#include <weft/schedule/detail/channels.hpp>
+#include <weft/schedule/program_view.hpp>
+#include <weft/schedule/verdict.hpp>
+
+namespace weft::inline v1::schedule::detail {
+
+/// The part of `play` that needs no clock: each row is read once, in order. Everything found here holds under every
+/// send model. Written with plain arrays and few calls, since it runs in the compiler.
+class scanner {
+ public:
+  // Bits of `done`, per (copy, stage, micro-batch).
+  static constexpr unsigned char has_forward = 1;
+  static constexpr unsigned char has_input = 2;
+  static constexpr unsigned char has_weight = 4;
+  static constexpr unsigned char has_recompute = 8;
+  static constexpr unsigned char will_recompute = 16;
+
+  constexpr scanner(program_view const& view, send_model model)
+      : program(view),
+        lines(view.graph),
+        stages(view.graph.stages),
+        micro_batches(view.micro_batches),
+        done(stages * view.graph.copies * micro_batches),
+        sent(lines.count() * micro_batches),
+        received(lines.count() * micro_batches),
+        blocker(lines.count() * micro_batches) {
+    found.model = model;
+  }
+
+  constexpr void run(rank_figures* ranks) {
+    if (!survey()) return;
+    buffer<int> per_stage_last(stages * program.graph.copies);
+    last_added = static_cast<buffer<int>&&>(per_stage_last);
+    for (int& last : last_added) last = -1;
+    has_slots = program.slots != nullptr;
+    if (has_slots) prepare_slots();
+    if (has_posts) prepare_posts();
+    for (int rank = 0; rank < program.ranks(); ++rank) {
+      figures = rank_figures{};
+      alive = in_flight = contexts = 0;
+      scan_row(rank);
+      if (figures.peak_activations > found.peak_activations) found.peak_activations = figures.peak_activations;
+      if (figures.peak_in_flight > found.peak_in_flight) found.peak_in_flight = figures.peak_in_flight;
+      if (figures.peak_weight_contexts > found.peak_weight_contexts)
+        found.peak_weight_contexts = figures.peak_weight_contexts;
+      if (ranks != nullptr) ranks[rank] = figures;
+    }
+    check_complete();
+    if (has_posts) check_messages();
+  }
+
+  [[nodiscard]] constexpr bool has_backward(int stage) const {
+    return program.work.backward && stage >= program.work.frozen_prefix_stages;
+  }
+
+  program_view program;
+  channels lines;
+  int stages;
+  int micro_batches;
+  bool has_posts = false;
+  verdict found;
+  buffer<unsigned char> done;
+  buffer<int> sent;      ///< [channel][micro-batch]: ordinal of the send on its channel, from 1
+  buffer<int> received;  ///< the same of the receive
+  buffer<int> blocker;   ///< [channel][micro-batch]: 1 + micro-batch whose send last used this one's slot, or 0
+
+ private:
+  /// Ranges, placement and which kinds of action there are. Nothing below may be read when this fails.
+  constexpr bool survey() {
+    auto const& graph = program.graph;
+    unsigned kinds = 0;
+    for (int rank = 0; rank < program.ranks(); ++rank) {
+      row_view const row = program.row(rank);
+      found.actions += row.size;
+      for (action const* cell = row.begin(); cell != row.end(); ++cell) {
+        kinds |= 1u << static_cast<unsigned>(cell->what);
+        if (cell->stage >= stages)
+          return report(defect::out_of_range, rank, cell, -1, cell->stage, stages), false;
+        if (static_cast<int>(cell->micro_batch) >= micro_batches && cell->what < op::reduce_gradient)
+          return report(defect::out_of_range, rank, cell, -1, static_cast<int>(cell->micro_batch), micro_batches), false;
+        if (cell->copy >= graph.copies)
+          return report(defect::out_of_range, rank, cell, -1, cell->copy, graph.copies), false;
+        if (graph.rank_of_stage[cell->copy * stages + cell->stage] != rank && cell->what != op::norm)
+          report(defect::wrong_rank, rank, cell, graph.rank_of(cell->stage, cell->copy));
+      }
+    }
+    auto const any = [kinds](op what) { return (kinds >> static_cast<unsigned>(what) & 1u) != 0; };
+    has_posts = any(op::send_forward) || any(op::receive_forward) || any(op::send_backward) || any(op::receive_backward);
+    if (any(op::recompute))
+      for (int rank = 0; rank < program.ranks(); ++rank)
+        for (action const& cell : program.row(rank))
+          if (cell.what == op::recompute)
+            done[(cell.copy * stages + cell.stage) * micro_batches + static_cast<int>(cell.micro_batch)] = will_recompute;
+    return found.playable();
+  }
+
+  constexpr void prepare_slots() {
+    int const all_stages = stages * program.graph.copies;
+    for (int which = 0; which < all_stages; ++which) {
+      slot_counts const& own = program.slots[which];
+      raise(slot_limit, own.receive_forward);
+      raise(slot_limit, own.receive_backward);
+      raise(slot_limit, own.send_forward);
+      raise(slot_limit, own.send_backward);
+      raise(most_kept, own.activation);
+      raise(most_kept, own.weight_context);
+    }
+    receive_owner = buffer<int>(lines.count() * slot_limit);
+    send_owner = buffer<int>(lines.count() * slot_limit);
+    sent_at = buffer<int>(lines.count() * slot_limit);
+    receive_slot = buffer<int>(lines.count() * micro_batches);
+    kept_owner = buffer<int>(all_stages * most_kept);
+    context_owner = buffer<int>(all_stages * most_kept);
+    kept_slot = buffer<int>(all_stages * micro_batches);
+    context_slot = buffer<int>(all_stages * micro_batches);
+    forward_at = buffer<int>(all_stages * micro_batches);
+    input_at = buffer<int>(all_stages * micro_batches);
+  }
+
+  static constexpr void raise(int& most, int value) {
+    if (value > most) most = value;
+  }
+
+  constexpr void prepare_posts() {
+    count_sent = buffer<int>(lines.count());
+    count_received = buffer<int>(lines.count());
+    for (int edge = 0; edge < program.graph.edge_count * program.graph.copies; ++edge)
+      if (lines.crosses[edge]) found.largest_tag = 2 * edge + (program.work.backward ? 1 : 0);
+    if (found.largest_tag > largest_legal_tag)
+      report(defect::tag_out_of_range, 0, nullptr, -1, found.largest_tag, largest_legal_tag);
+  }
+
+  constexpr void scan_row(int rank) {
+    row_view const row = program.row(rank);
+    action const* const end = row.end();
+    for (action const* cell = row.begin(); cell != end; ++cell) {
+      op const what = cell->what;
+      if (what >= op::send_forward && what <= op::receive_backward) {
+        scan_post(rank, cell);
+        continue;
+      }
+      int const which = cell->copy * stages + cell->stage;
+      if (what >= op::reduce_gradient) {
+        if (what == op::reduce_gradient || what == op::step) check_step(rank, cell, which);
+        continue;
+      }
+      if (what == op::none) continue;
+      int const micro_batch = static_cast<int>(cell->micro_batch);
+      int const item = which * micro_batches + micro_batch;
+      unsigned const state = done[item];
+      if (what == op::forward) {
+        if ((state & has_forward) != 0) report(defect::duplicate_forward, rank, cell);
+        done[item] = static_cast<unsigned char>(state | has_forward);
+        if (has_slots) forward_at[item] = static_cast<int>(cell - row.begin());
+        check_inputs(rank, cell, true);
+        if (!program.work.backward || !has_backward(cell->stage)) {
+          if (alive + 1 > figures.peak_activations) figures.peak_activations = alive + 1;
+          if (in_flight + 1 > figures.peak_in_flight) figures.peak_in_flight = in_flight + 1;
+          if (has_slots) pass_through(rank, cell, which);
+          continue;
+        }
+        if (++in_flight > figures.peak_in_flight) figures.peak_in_flight = in_flight;
+        if (++alive > figures.peak_activations) figures.peak_activations = alive;
+        if (has_slots) take(rank, cell, which, program.slots[which].activation, kept_owner, kept_slot);
+        if ((state & will_recompute) != 0) {
+          --alive;
+          if (has_slots) give(which, micro_batch, kept_owner, kept_slot);
+        }
+        continue;
+      }
+      if (!has_backward(cell->stage)) report(defect::unexpected_action, rank, cell);
+      if (what == op::recompute) {
+        if ((state & has_forward) == 0 || (state & (has_recompute | has_input)) != 0)
+          report(defect::recompute_misplaced, rank, cell);
+        done[item] = static_cast<unsigned char>(state | has_recompute);
+        if (++alive > figures.peak_activations) figures.peak_activations = alive;
+        if (has_slots) take(rank, cell, which, program.slots[which].activation, kept_owner, kept_slot);
+        continue;
+      }
+      if (what == op::forward_backward) {
+        report(defect::unexpected_action, rank, cell);
+        continue;
+      }
+      if ((state & has_forward) == 0) report(defect::backward_before_forward, rank, cell);
+      if (what != op::backward_weight) {
+        if ((state & has_input) != 0) report(defect::duplicate_backward, rank, cell);
+        if ((state & will_recompute) != 0 && (state & has_recompute) == 0) report(defect::recompute_misplaced, rank, cell);
+        check_inputs(rank, cell, false);
+      } else if ((state & has_weight) != 0) {
+        report(defect::duplicate_weight, rank, cell);
+      } else if ((state & has_input) == 0) {
+        report(defect::weight_before_input, rank, cell);
+      }
+      done[item] = static_cast<unsigned char>(state | (what == op::backward          ? has_input | has_weight
+                                                       : what == op::backward_input ? has_input
+                                                                                    : has_weight));
+      if (has_slots && what != op::backward_weight) input_at[item] = static_cast<int>(cell - row.begin());
+      if (what == op::backward_input) {
+        if (++contexts > figures.peak_weight_contexts) figures.peak_weight_contexts = contexts;
+        if (has_slots) take(rank, cell, which, program.slots[which].weight_context, context_owner, context_slot);
+        continue;
+      }
+      --in_flight;
+      --alive;
+      if (what == op::backward_weight) --contexts;
+      note_order(which, micro_batch);
+      if (has_slots) release(cell, which, micro_batch);
+    }
+  }
+
+  /// A stage on the same rank must have run earlier in the row; messages are the business of `scan_post`.
+  constexpr void check_inputs(int rank, action const* cell, bool forward) {
+    int const stage = cell->stage;
+    int const begin = forward ? lines.in_begin[stage] : lines.out_begin[stage];
+    int const end = forward ? lines.in_begin[stage + 1] : lines.out_begin[stage + 1];
+    for (int index = begin; index < end; ++index) {
+      int const edge = forward ? lines.in_edges[index] : index;
+      if (lines.crosses[cell->copy * program.graph.edge_count + edge]) continue;
+      int const other = forward ? program.graph.edges[edge].source : program.graph.edges[edge].destination;
+      int const item = (cell->copy * stages + other) * micro_batches + static_cast<int>(cell->micro_batch);
+      if ((done[item] & (forward ? has_forward : has_input)) != 0) continue;
+      if (report(defect::input_not_ready, rank, cell, rank)) {
+        found.owed = forward ? op::forward : op::backward;
+        found.owed_stage = other;
+        found.owed_micro_batch = static_cast<int>(cell->micro_batch);
+      }
+    }
+  }
+
+  constexpr void scan_post(int rank, action const* cell) {
+    int const stage = cell->stage;
+    op const what = cell->what;
+    bool const by_out_edge = what == op::send_forward || what == op::receive_backward;
+    int const begin = by_out_edge ? lines.out_begin[stage] : lines.in_begin[stage];
+    int const end = by_out_edge ? lines.out_begin[stage + 1] : lines.in_begin[stage + 1];
+    if (cell->group >= end - begin) {
+      report(defect::out_of_range, rank, cell, -1, cell->group, end - begin);
+      return;
+    }
+    int const edge = by_out_edge ? begin + cell->group : lines.in_edges[begin + cell->group];
+    int const wire = cell->copy * program.graph.edge_count + edge;
+    bool const forward = what == op::send_forward || what == op::receive_forward;
+    if (!lines.crosses[wire] ||
+        (!forward && !has_backward(program.graph.edges[edge].source))) {
+      report(defect::unexpected_action, rank, cell);
+      return;
+    }
+    int const channel = 2 * wire + (forward ? 0 : 1);
+    int const micro_batch = static_cast<int>(cell->micro_batch);
+    int const message = channel * micro_batches + micro_batch;
+    unsigned const state = done[(cell->copy * stages + stage) * micro_batches + micro_batch];
+    unsigned const filled = state & (forward ? has_forward : has_input);
+    bool const is_send = what == op::send_forward || what == op::send_backward;
+    if (is_send) {
+      if (sent[message] != 0) report(defect::duplicate_message, rank, cell);
+      sent[message] = ++count_sent[channel];
+      if (filled == 0) report(defect::send_before_compute, rank, cell);
+    } else {
+      if (received[message] != 0) report(defect::duplicate_message, rank, cell);
+      received[message] = ++count_received[channel];
+      if (filled != 0) report(defect::receive_after_use, rank, cell);
+    }
+    if (!has_slots) return;
+    slot_counts const& own = program.slots[cell->copy * stages + stage];
+    int const limit = is_send ? (forward ? own.send_forward : own.send_backward)
+                              : (forward ? own.receive_forward : own.receive_backward);
+    if (cell->slot >= limit) {
+      report(defect::slot_out_of_range, rank, cell, -1, cell->slot, limit);
+      return;
+    }
+    int const place = channel * slot_limit + cell->slot;
+    if (is_send) {
+      int const item = (cell->copy * stages + stage) * micro_batches + micro_batch;
+      int const position = static_cast<int>(cell - program.row(rank).begin());
+      // The action that filled this slot must have run after the send before it was posted.
+      if (send_owner[place] != 0 && (forward ? forward_at[item] : input_at[item]) < sent_at[place])
+        report(defect::slot_in_use, rank, cell, -1, cell->slot, send_owner[place] - 1);
+      blocker[message] = send_owner[place];
+      send_owner[place] = micro_batch + 1;
+      sent_at[place] = position;
+    } else {
+      if (receive_owner[place] != 0) report(defect::slot_in_use, rank, cell, -1, cell->slot, receive_owner[place] - 1);
+      receive_owner[place] = micro_batch + 1;
+      receive_slot[message] = cell->slot + 1;
+    }
+  }
+
+  /// B, W, or F where nothing is kept: the receive slots and the kept slots of the micro-batch are free again.
+  constexpr void release(action const* cell, int which, int micro_batch) {
+    int const stage = cell->stage;
+    int const edges = program.graph.edge_count;
+    for (int index = lines.in_begin[stage]; index < lines.in_begin[stage + 1]; ++index)
+      free_receive(2 * (cell->copy * edges + lines.in_edges[index]), micro_batch);
+    for (int edge = lines.out_begin[stage]; edge < lines.out_begin[stage + 1]; ++edge)
+      free_receive(2 * (cell->copy * edges + edge) + 1, micro_batch);
+    if (cell->what == op::forward) return;
+    give(which, micro_batch, kept_owner, kept_slot);
+    if (cell->what == op::backward_weight) give(which, micro_batch, context_owner, context_slot);
+  }
+
+  constexpr void free_receive(int channel, int micro_batch) {
+    int const slot = receive_slot[channel * micro_batches + micro_batch];
+    if (slot > 0) receive_owner[channel * slot_limit + slot - 1] = 0;
+  }
+
+  constexpr void pass_through(int rank, action const* cell, int which) {
+    take(rank, cell, which, program.slots[which].activation, kept_owner, kept_slot);
+    give(which, static_cast<int>(cell->micro_batch), kept_owner, kept_slot);
+    release(cell, which, static_cast<int>(cell->micro_batch));
+  }
+
+  constexpr void take(int rank, action const* cell, int which, int limit, buffer<int>& owner, buffer<int>& slot_of) {
+    int const micro_batch = static_cast<int>(cell->micro_batch);
+    if (cell->slot >= limit) {
+      report(defect::slot_out_of_range, rank, cell, -1, cell->slot, limit);
+      return;
+    }
+    int const place = which * most_kept + cell->slot;
+    if (owner[place] != 0) report(defect::slot_in_use, rank, cell, -1, cell->slot, owner[place] - 1);
+    owner[place] = micro_batch + 1;
+    slot_of[which * micro_batches + micro_batch] = cell->slot + 1;
+  }
+
+  constexpr void give(int which, int micro_batch, buffer<int>& owner, buffer<int>& slot_of) {
+    int const slot = slot_of[which * micro_batches + micro_batch];
+    if (slot > 0) owner[which * most_kept + slot - 1] = 0;
+  }
+
+  constexpr void note_order(int which, int micro_batch) {
+    int const last = last_added[which];
+    last_added[which] = micro_batch;
+    if (last < 0) return;
+    accumulation const here = micro_batch > last ? accumulation::ascending : accumulation::descending;
+    if (order_known && here != found.order) found.order = accumulation::mixed;
+    if (!order_known) found.order = here;
+    order_known = true;
+  }
+
+  constexpr void check_step(int rank, action const* cell, int which) {
+    if (!has_backward(cell->stage)) {
+      report(defect::unexpected_action, rank, cell);
+      return;
+    }
+    for (int micro_batch = 0; micro_batch < micro_batches; ++micro_batch)
+      if ((done[which * micro_batches + micro_batch] & has_weight) == 0) {
+        report(defect::step_too_early, rank, cell);
+        return;
+      }
+  }
+
+  constexpr void check_complete() {
+    auto const& graph = program.graph;
+    for (int which = 0; which < stages * graph.copies; ++which) {
+      int const stage = which % stages;
+      bool const backward = has_backward(stage);
+      unsigned const wanted = backward ? (has_forward | has_input | has_weight) : has_forward;
+      int used = 0;
+      for (int item = which * micro_batches; item < (which + 1) * micro_batches; ++item)
+        if ((done[item] & wanted) == wanted) ++used;
+      if (used == micro_batches || graph.copies > 1) continue;
+      for (int micro_batch = 0; micro_batch < micro_batches; ++micro_batch) {
+        unsigned const state = done[which * micro_batches + micro_batch];
+        if ((state & wanted) == wanted) continue;
+        report_work((state & has_forward) == 0              ? defect::missing_forward
+                    : (state & has_input) == 0 ? defect::missing_backward
+                                               : defect::missing_weight,
+                    graph.rank_of_stage[which], stage, micro_batch);
+      }
+    }
+    if (graph.copies > 1) check_complete_copies();
+  }
+
+  /// With several copies of the model, each micro-batch is the business of exactly one of them.
+  constexpr void check_complete_copies() {
+    auto const& graph = program.graph;
+    for (int stage = 0; stage < stages; ++stage)
+      for (int micro_batch = 0; micro_batch < micro_batches; ++micro_batch) {
+        unsigned const wanted = has_backward(stage) ? (has_forward | has_input | has_weight) : has_forward;
+        int complete = 0;
+        unsigned any = 0;
+        for (int copy = 0; copy < graph.copies; ++copy) {
+          unsigned const state = done[(copy * stages + stage) * micro_batches + micro_batch];
+          any |= state;
+          if ((state & wanted) == wanted) ++complete;
+        }
+        if (complete == 1) continue;
+        report_work(complete > 1                 ? defect::duplicate_forward
+                    : (any & has_forward) == 0 ? defect::missing_forward
+                    : (any & has_input) == 0   ? defect::missing_backward
+                                               : defect::missing_weight,
+                    graph.rank_of(stage), stage, micro_batch);
+      }
+  }
+
+  /// Every message has both ends, and both ends agree on the order.
+  constexpr void check_messages() {
+    auto const& graph = program.graph;
+    for (int channel = 0; channel < lines.count(); ++channel) {
+      if (!lines.crosses[channel / 2]) continue;
+      topology::edge const line = graph.edges[channel / 2 % graph.edge_count];
+      int const copy = channel / 2 / graph.edge_count;
+      bool const forward = channel % 2 == 0;
+      if (!forward && !has_backward(line.source)) continue;
+      int const source = forward ? line.source : line.destination;
+      int const destination = forward ? line.destination : line.source;
+      for (int micro_batch = 0; micro_batch < micro_batches; ++micro_batch) {
+        int const message = channel * micro_batches + micro_batch;
+        int const out = sent[message];
+        int const in = received[message];
+        if (out == in && out != 0) continue;
+        int const sender = graph.rank_of(source, copy);
+        int const receiver = graph.rank_of(destination, copy);
+        if (out == 0 && in == 0 &&
+            (graph.copies > 1 || (done[(copy * stages + source) * micro_batches + micro_batch] & has_forward) == 0))
+          continue;
+        if (out == 0) {
+          if (report_work(defect::missing_send, sender, source, micro_batch, receiver))
+            found.owed = forward ? op::send_forward : op::send_backward;
+        } else if (in == 0) {
+          if (report_work(defect::missing_receive, receiver, destination, micro_batch, sender))
+            found.owed = forward ? op::receive_forward : op::receive_backward;
+        } else if (report_work(defect::order_mismatch, receiver, destination, micro_batch, sender)) {
+          found.action = forward ? op::receive_forward : op::receive_backward;
+          found.value = in - 1;
+          found.limit = out - 1;
+          found.position = position_of(receiver, found.action, destination, micro_batch);
+        }
+      }
+    }
+  }
+
+  [[nodiscard]] constexpr int position_of(int rank, op what, int stage, int micro_batch) const {
+    row_view const row = program.row(rank);
+    for (int position = 0; position < row.size; ++position)
+      if (row[position].what == what && row[position].stage == stage &&
+          static_cast<int>(row[position].micro_batch) == micro_batch)
+        return position;
+    return -1;
+  }
+
+  /// Keeps the defect of highest priority; true when this one is now it.
+  constexpr bool report(defect what, int rank, action const* cell, int peer = -1, int value = 0, int limit = 0) {
+    if (found.what != defect::none && found.what <= what) return false;
+    found.what = what;
+    found.rank = rank;
+    found.peer = peer;
+    found.value = value;
+    found.limit = limit;
+    if (cell != nullptr) {
+      found.action = cell->what;
+      found.position = static_cast<int>(cell - program.row(rank).begin());
+      found.stage = cell->stage;
+      found.micro_batch = static_cast<int>(cell->micro_batch);
+    }
+    return true;
+  }
+
+  constexpr bool report_work(defect what, int rank, int stage, int micro_batch, int peer = -1) {
+    if (!report(what, rank, nullptr, peer)) return false;
+    found.action = op::none;
+    found.position = -1;
+    found.stage = stage;
+    found.micro_batch = micro_batch;
+    return true;
+  }
+
+  rank_figures figures;
+  int alive = 0;
+  int in_flight = 0;
+  int contexts = 0;
+  int slot_limit = 0;
+  int most_kept = 0;
+  bool order_known = false;
+  bool has_slots = false;
+  buffer<int> last_added;
+  buffer<int> count_sent;
+  buffer<int> count_received;
+  buffer<int> receive_slot;
+  buffer<int> receive_owner;
+  buffer<int> send_owner;
+  buffer<int> sent_at;
+  buffer<int> forward_at;
+  buffer<int> input_at;
+  buffer<int> kept_owner;
+  buffer<int> context_owner;
+  buffer<int> kept_slot;
+  buffer<int> context_slot;
+};
+
+}  // namespace weft::inline v1::schedule::detail

@@ -1,0 +1,125 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <weft/config.hpp>
+#include <weft/detail/buffer.hpp>
+#include <weft/schedule/action.hpp>
+#include <weft/schedule/program_view.hpp>
+#include <weft/topology/stage_graph.hpp>
+
+#include <string_view>
+#include <utility>
+
+namespace weft::inline v1::schedule {
+
+/// Owns the arrays that a `program_view` shows; one type for programs made while compiling and at start-up.
+///
+/// Filled row by row, rank 0 first: `append` the actions, then `end_row()`; then `slots()` where it is lowered.
+/// Views stay valid when the program is moved, and end with it.
+class program {
+ public:
+  constexpr program() = default;
+
+  /// `capacity`: the most actions that all rows together will hold.
+  constexpr program(std::string_view name, topology::stage_graph graph, int micro_batches, work_set work, int capacity)
+      : graph_(std::move(graph)),
+        actions_(capacity),
+        rows_(graph_.view().ranks),
+        row_of_rank_(graph_.view().ranks),
+        name_(static_cast<int>(name.size()) + 1),
+        micro_batches_(micro_batches),
+        work_(work) {
+    for (int index = 0; index < static_cast<int>(name.size()); ++index) name_[index] = name[static_cast<unsigned>(index)];
+    for (int rank = 0; rank < row_of_rank_.size(); ++rank) row_of_rank_[rank] = rank;
+  }
+
+  // A copy's rows must point into its own actions; nothing needs copies, so there are none.
+  program(program const&) = delete;
+  program& operator=(program const&) = delete;
+  constexpr program(program&&) noexcept = default;
+  constexpr program& operator=(program&&) noexcept = default;
+  constexpr ~program() = default;
+
+  constexpr void append(action const& added) { actions_[size_++] = added; }
+
+  /// Where the next action goes; `advance` afterwards. For writers that write many.
+  [[nodiscard]] constexpr action* cursor() { return actions_.data() + size_; }
+  constexpr void advance(int count) { size_ += count; }
+
+  constexpr void end_row() {
+    rows_[row_count_++] = row_view{actions_.data() + row_begin_, size_ - row_begin_};
+    row_begin_ = size_;
+  }
+
+  constexpr void set_slots(detail::buffer<slot_counts> slots) { slots_ = std::move(slots); }
+  constexpr void set_carry(carry_view carry) { carry_ = carry; }
+
+  [[nodiscard]] constexpr int action_count() const { return size_; }
+
+  [[nodiscard]] constexpr program_view view() const {
+    program_view result;
+    result.rows = rows_.data();
+    result.row_count = row_count_;
+    result.row_of_rank = row_of_rank_.data();
+    result.micro_batches = micro_batches_;
+    result.graph = graph_.view();
+    result.work = work_;
+    result.carry = carry_;
+    result.slots = slots_.data();
+    result.name = name_.empty() ? "" : name_.data();
+    return result;
+  }
+
+ private:
+  topology::stage_graph graph_;
+  detail::buffer<action> actions_;
+  detail::buffer<row_view> rows_;
+  detail::buffer<int> row_of_rank_;
+  detail::buffer<slot_counts> slots_;
+  detail::buffer<char> name_;
+  int size_ = 0;
+  int row_begin_ = 0;
+  int row_count_ = 0;
+  int micro_batches_ = 0;
+  work_set work_;
+  carry_view carry_;
+};
+
+/// What a policy writes its rows into: `put(op::forward, stage, micro_batch)`.
+class row_writer {
+ public:
+  explicit constexpr row_writer(action* next) : first_(next), next_(next) {}
+
+  constexpr void operator()(op what, int stage, int micro_batch) {
+    next_->what = what;
+    next_->stage = static_cast<std::uint16_t>(stage);
+    next_->micro_batch = static_cast<std::uint32_t>(micro_batch);
+    ++next_;
+  }
+
+  [[nodiscard]] constexpr int written() const { return static_cast<int>(next_ - first_); }
+
+ private:
+  action* first_;
+  action* next_;
+};
+
+/// The table of a policy: compute actions alone, before `lower`. Call `Policy::check` first.
+template <class Policy>
+constexpr program write_table(int ranks, int micro_batches) {
+  int const stages = Policy::chunks * ranks;
+  int const passes = Policy::work.backward ? (Policy::splits_backward ? 3 : 2) : 1;
+  program result(Policy::name,
+                 topology::stage_graph::chain(stages).place(typename Policy::placement{}, ranks), micro_batches,
+                 Policy::work, passes * micro_batches * stages * Policy::placement::copies);
+  for (int rank = 0; rank < ranks; ++rank) {
+    row_writer put(result.cursor());
+    Policy::write_row(rank, ranks, micro_batches, put);
+    result.advance(put.written());
+    result.end_row();
+  }
+  return result;
+}
+
+}  // namespace weft::inline v1::schedule

@@ -1,0 +1,149 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <weft/config.hpp>
+#include <weft/schedule/op.hpp>
+
+#include <cstdint>
+#include <string>
+
+namespace weft::inline v1::schedule {
+
+/// When a posted send counts as complete.
+enum class send_model : std::uint8_t {
+  buffered,        ///< at once
+  rendezvous,      ///< once its receive is posted; every released plan is held to this one
+  in_issue_order,  ///< one queue per rank, in groups of neighbouring posts, each waiting for the one before (NCCL)
+  blocking         ///< rendezvous, and every post also blocks its row; for information
+};
+
+/// What is wrong with a program. The order is the priority: of several defects the first in this list is reported, and
+/// of several of one kind the first in row order (rank 0 first).
+enum class defect : std::uint8_t {
+  none,
+  out_of_range,           ///< stage, micro-batch, copy or edge that does not exist
+  wrong_rank,             ///< the stage is placed on another rank
+  unexpected_action,      ///< not in the work set (a backward in a forward-only program)
+  duplicate_forward,
+  duplicate_backward,     ///< a second B or I
+  duplicate_weight,       ///< a second W, or W after B
+  missing_forward,
+  missing_backward,
+  missing_weight,
+  backward_before_forward,
+  weight_before_input,    ///< W before its I
+  recompute_misplaced,    ///< R before its F, twice, or not followed by its backward
+  input_not_ready,        ///< needs a stage on the same rank that runs later in the row
+  step_too_early,         ///< REDUCE_GRAD or STEP before the stage's last backward
+  duplicate_message,      ///< a send or a receive posted twice
+  missing_send,
+  missing_receive,
+  send_before_compute,    ///< posted before the action that fills it
+  receive_after_use,      ///< posted after the action that reads it
+  slot_out_of_range,
+  slot_in_use,            ///< taken again before its last reader
+  tag_out_of_range,
+  order_mismatch,         ///< sends and receives of one edge in different orders
+  deadlock
+};
+
+/// In which order the weight gradients of every stage are added up; equal bits with the serial run need `ascending`.
+enum class accumulation : std::uint8_t { ascending, descending, mixed };
+
+/// The finding of `play`: flat, so that it can be a constant and its members template arguments.
+struct verdict {
+  defect what = defect::none;
+  send_model model = send_model::rendezvous;
+  op action = op::none;   ///< the action at fault; on a deadlock, the one where the culprit stands
+  int rank = -1;
+  int position = -1;      ///< in the rank's row
+  int stage = -1;
+  int micro_batch = -1;
+  int peer = -1;          ///< the other rank; on a deadlock, the one that waits for the culprit
+  op owed = op::none;     ///< on a deadlock, what the peer waits for; it stands later in the culprit's row
+  int owed_stage = -1;
+  int owed_micro_batch = -1;
+  int value = 0;          ///< of a range: what was found
+  int limit = 0;          ///< of a range: the first illegal value; on a deadlock: ranks that wait in a circle
+
+  // Figures; valid where `what` is none.
+  int actions = 0;
+  int peak_activations = 0;      ///< the most micro-batch activations alive on one rank
+  int peak_in_flight = 0;        ///< the same without recompute: micro-batches between F and last backward
+  int peak_weight_contexts = 0;  ///< the most I waiting for their W on one rank
+  int largest_tag = -1;
+  accumulation order = accumulation::ascending;
+  bool pair_order_matches = true;  ///< per directed pair of ranks, over all edges, as queues need it
+
+  [[nodiscard]] constexpr bool playable() const { return what == defect::none; }
+};
+
+/// Per rank, for callers that want more than the largest.
+struct rank_figures {
+  int peak_activations = 0;
+  int peak_in_flight = 0;
+  int peak_weight_contexts = 0;
+};
+
+/// "B", "SEND_F", ... by the letters of op.hpp.
+inline std::string letters_of(op what) { return traits_of(what).letters; }
+
+/// One sentence: "rank 1 has 1F0 twice; keep one". Empty for a playable program.
+inline std::string explain(verdict const& found) {
+  auto const number = [](int value) { return std::to_string(value); };
+  auto const cell = [&](op what, int stage, int micro_batch) {
+    return number(stage) + letters_of(what) + number(micro_batch);
+  };
+  std::string const mine = cell(found.action, found.stage, found.micro_batch);
+  std::string const at = "rank " + number(found.rank) + ", action " + number(found.position) + " (" + mine + "): ";
+  std::string const work = "stage " + number(found.stage) + ", micro-batch " + number(found.micro_batch) + ": ";
+  switch (found.what) {
+    case defect::none: return "";
+    case defect::out_of_range:
+      return at + number(found.value) + " is outside 0 .. " + number(found.limit - 1) + "; remove the action";
+    case defect::wrong_rank:
+      return at + "stage " + number(found.stage) + " is placed on rank " + number(found.peer) + "; move the action there";
+    case defect::unexpected_action: return at + "is not part of this program's work; remove it";
+    case defect::duplicate_forward: return at + "multiple forwards of one micro-batch; keep one";
+    case defect::duplicate_backward: return at + "multiple input backwards of one micro-batch; keep one B or one I";
+    case defect::duplicate_weight: return at + "multiple release actions of one micro-batch; keep one B or one W";
+    case defect::missing_forward: return work + "forward action missing; add F on rank " + number(found.rank);
+    case defect::missing_backward: return work + "backward action missing; add B, or I and W, on rank " + number(found.rank);
+    case defect::missing_weight: return work + "weight action missing; add W after I on rank " + number(found.rank);
+    case defect::backward_before_forward: return at + "comes before its forward; put F first";
+    case defect::weight_before_input: return at + "comes before its input gradient; put I first";
+    case defect::recompute_misplaced: return at + "must stand once between F and the backward; move it";
+    case defect::input_not_ready:
+      return at + "needs " + cell(found.owed, found.owed_stage, found.owed_micro_batch) +
+             ", which comes later on the same rank; exchange them";
+    case defect::step_too_early: return at + "comes before the stage's last backward; move it to the end";
+    case defect::duplicate_message: return at + "posted twice; keep one";
+    case defect::missing_send:
+      return work + letters_of(found.owed) + " is missing on rank " + number(found.rank) + "; rank " + number(found.peer) +
+             " waits for it";
+    case defect::missing_receive:
+      return work + letters_of(found.owed) + " is missing on rank " + number(found.rank) + "; rank " + number(found.peer) +
+             " sends it";
+    case defect::send_before_compute: return at + "posted before the action that fills its buffer; move it behind";
+    case defect::receive_after_use: return at + "posted after the action that reads its buffer; move it before";
+    case defect::slot_out_of_range:
+      return at + "uses slot " + number(found.value) + " of " + number(found.limit) + "; raise the slot count";
+    case defect::slot_in_use:
+      return at + "takes slot " + number(found.value) + " while micro-batch " + number(found.limit) +
+             " still needs it; use another slot";
+    case defect::tag_out_of_range:
+      return "tag " + number(found.value) + " is above " + number(found.limit) + "; use fewer edges per rank pair";
+    case defect::order_mismatch:
+      return at + "is message " + number(found.value) + " of its edge where rank " + number(found.peer) +
+             " has it as message " + number(found.limit) + "; post both sides in one order";
+    case defect::deadlock:
+      return "deadlock: rank " + number(found.rank) + " stands at action " + number(found.position) + " (" + mine +
+             "), but rank " + number(found.peer) + " waits for its " +
+             cell(found.owed, found.owed_stage, found.owed_micro_batch) + ", which comes later in its row (" +
+             number(found.limit) + (found.limit == 1 ? " rank waits" : " ranks wait") + " in a circle); move it forward";
+  }
+  return "unknown defect";
+}
+
+}  // namespace weft::inline v1::schedule
