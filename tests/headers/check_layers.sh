@@ -13,6 +13,9 @@ layers=(concepts topology schedule collective plan execution transport parameter
 pure=" concepts topology schedule collective plan "
 base=" config error detail "
 vendor='<(mpi\.h|Kokkos_|cblas|cuda|cublas|hip/|hipblas|rocblas|nccl|rccl|nvtx|roctx)'
+# Tags apart from their colons, or tools would read them as this file's own.
+licence_tag=SPDX-License-Identifier
+copyright_tag=SPDX-FileCopyrightText
 
 position() {  # of a layer in the list, -1 for the base headers
   local index
@@ -39,8 +42,8 @@ count=0
 while IFS= read -r file; do
   name=${file#"$root"/}
   count=$((count + 1))
-  grep -q 'SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception' "$file" || fault "$name: no SPDX licence line"
-  grep -q 'SPDX-FileCopyrightText:' "$file" || fault "$name: no SPDX copyright line"
+  grep -q "$licence_tag: Apache-2.0 WITH LLVM-exception" "$file" || fault "$name: no SPDX licence line"
+  grep -q "$copyright_tag:" "$file" || fault "$name: no SPDX copyright line"
   grep -q '^#pragma once$' "$file" || fault "$name: no #pragma once"
   while IFS= read -r line; do
     fault "$name:$line: template parameter of one letter; it collides with users' macros"

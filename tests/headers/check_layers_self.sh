@@ -8,12 +8,14 @@ here=$(cd "$(dirname "$0")" && pwd)
 tree=$(mktemp -d)
 trap 'rm -rf "$tree"' EXIT
 failed=0
+licence_tag=SPDX-License-Identifier
+copyright_tag=SPDX-FileCopyrightText
 
 header() {  # header <path> <line>...
   mkdir -p "$tree/weft/$(dirname "$1")"
   {
-    echo '// SPDX-FileCopyrightText: 2026 The weft authors'
-    echo '// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception'
+    echo "// $copyright_tag: 2026 The weft authors"
+    echo "// $licence_tag: Apache-2.0 WITH LLVM-exception"
     echo '#pragma once'
     printf '%s\n' "${@:2}"
   } >"$tree/weft/$1"

@@ -164,7 +164,7 @@
 #define ASSERT(x) do { } while (0)
 #define LOG(x) do { } while (0)
 
-// <windows.h> without NOMINMAX and C codes before it; <sys/sysmacros.h>; AssertMacros.h
+// <windows.h> without NOMINMAX and C codes before it; <sys/sysmacros.h>
 #undef min
 #undef max
 #undef major
@@ -173,5 +173,3 @@
 #define max(a, b) ((a) > (b) ? (a) : (b))
 #define major(device) 0
 #define minor(device) 0
-#define check(assertion) do { } while (0)
-#define verify(assertion) do { } while (0)
