@@ -1,0 +1,290 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "toy_stage.hpp"
+
+#include <weft/pipeline/pipeline.hpp>
+#include <weft/schedule/forward_only.hpp>
+#include <weft/schedule/gpipe.hpp>
+#include <weft/schedule/lower.hpp>
+#include <weft/schedule/one_f_one_b.hpp>
+#include <weft/schedule/serial.hpp>
+#include <weft/topology/placement.hpp>
+#include <weft/transport/in_process.hpp>
+
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <chrono>
+#include <string>
+#include <vector>
+
+namespace {
+
+using weft::schedule::op;
+using weft::schedule::program;
+using weft::transport::endpoint;
+using weft::transport::in_process;
+
+constexpr weft::schedule::lower_options no_optimizer(bool recompute = false) {
+  return {.recompute = recompute, .tied = weft::schedule::tied_stages::none, .optimizer = false};
+}
+
+struct result {
+  std::vector<double> weight_gradient, bias_gradient, losses;
+  friend bool operator==(result const&, result const&) = default;
+};
+
+/// Runs the program with one thread a rank and collects what each stage's owner computed.
+template <class Stage = toy::stage>
+result run(program const& lowered, std::function<void(Stage&, int)> const& setup = {}, int steps = 1) {
+  auto const view = lowered.view();
+  result total;
+  std::vector<Stage> stages;
+  for (int rank = 0; rank < view.ranks(); ++rank) {
+    stages.emplace_back(view.stages(), view.micro_batches);
+    if (setup) setup(stages.back(), rank);
+  }
+  in_process::run(view.ranks(), [&](endpoint& door) {
+    weft::pipeline<Stage, toy::space> engine(view, door, stages[static_cast<std::size_t>(door.rank())]);
+    for (int step = 0; step < steps; ++step) engine.step();
+  });
+  total.weight_gradient.assign(static_cast<std::size_t>(stages[0].layers), 0.0);
+  total.bias_gradient = total.weight_gradient;
+  for (int stage = 0; stage < view.stages(); ++stage) {
+    auto const& owner = stages[static_cast<std::size_t>(view.graph.rank_of(stage))];
+    auto const range = owner.ranges[static_cast<std::size_t>(stage)];
+    for (int layer = range.first; layer < range.last; ++layer) {
+      total.weight_gradient[static_cast<std::size_t>(layer)] = owner.weight_gradient[static_cast<std::size_t>(layer)];
+      total.bias_gradient[static_cast<std::size_t>(layer)] = owner.bias_gradient[static_cast<std::size_t>(layer)];
+    }
+    if (stage == view.stages() - 1) total.losses = owner.losses;
+  }
+  return total;
+}
+
+template <class Policy>
+program make(int ranks, int micro_batches, bool recompute = false) {
+  return weft::schedule::lower(weft::schedule::write_table<Policy>(ranks, micro_batches).view(),
+                               no_optimizer(recompute));
+}
+
+/// A hand-made split-backward row set: all F, all I, then all W, so that every W is late.
+program all_weights_last(int stages, int ranks, int micro_batches) {
+  program table("custom", weft::topology::stage_graph::chain(stages).place(weft::topology::placement::loop{}, ranks),
+                micro_batches, {}, 3 * stages * micro_batches);
+  for (int rank = 0; rank < ranks; ++rank) {
+    for (int stage = rank; stage < stages; stage += ranks)
+      for (int k = 0; k < micro_batches; ++k) table.append(weft::schedule::make_action(op::forward, stage, k));
+    for (int stage = rank + (stages - 1 - rank) / ranks * ranks; stage >= 0; stage -= ranks)
+      for (int k = 0; k < micro_batches; ++k) table.append(weft::schedule::make_action(op::backward_input, stage, k));
+    for (int stage = rank; stage < stages; stage += ranks)
+      for (int k = 0; k < micro_batches; ++k) table.append(weft::schedule::make_action(op::backward_weight, stage, k));
+    table.end_row();
+  }
+  return weft::schedule::lower(table.view(), no_optimizer());
+}
+
+}  // namespace
+
+TEST_CASE("pipeline: every schedule gives the bits of the serial run") {
+  for (int const micro_batches : {1, 2, 3, 5, 8}) {
+    auto const serial = run(make<weft::schedule::serial>(1, micro_batches));
+    for (int ranks = 1; ranks <= 4; ++ranks) {
+      CAPTURE(micro_batches);
+      CAPTURE(ranks);
+      CHECK(run(make<weft::schedule::gpipe>(ranks, micro_batches)) == serial);
+      CHECK(run(make<weft::schedule::one_f_one_b>(ranks, micro_batches)) == serial);
+      CHECK(run(make<weft::schedule::gpipe>(ranks, micro_batches, true)) == serial);
+      CHECK(run(make<weft::schedule::one_f_one_b>(ranks, micro_batches, true)) == serial);
+    }
+  }
+}
+
+TEST_CASE("pipeline: a program that nobody's policy wrote, with late weight gradients and several stages a rank") {
+  auto const serial = run(make<weft::schedule::serial>(1, 4));
+  CHECK(run(all_weights_last(1, 1, 4)) == serial);
+  CHECK(run(all_weights_last(3, 3, 4)) == serial);
+  CHECK(run(all_weights_last(6, 3, 4)) == serial);  // two stages a rank
+  CHECK(run(all_weights_last(4, 1, 4)) == serial);  // no messages at all: buffers are handed over
+  CHECK(run(all_weights_last(5, 2, 4)) == serial);
+}
+
+TEST_CASE("pipeline: B calls both halves, or backward in one piece, with the same bits") {
+  auto const split = run(make<weft::schedule::one_f_one_b>(3, 4));
+  CHECK(run<toy::whole_stage>(make<weft::schedule::one_f_one_b>(3, 4)) == split);
+}
+
+TEST_CASE("pipeline: k steps accumulate like one step with k times the micro-batches of the same content") {
+  auto const once = run(make<weft::schedule::one_f_one_b>(2, 3));
+  auto const twice = run(make<weft::schedule::one_f_one_b>(2, 3), {}, 2);
+  auto const serial_twice = run(make<weft::schedule::serial>(1, 3), {}, 2);
+  CHECK(twice == serial_twice);
+  CHECK(twice.weight_gradient[0] == doctest::Approx(2.0 * once.weight_gradient[0]).epsilon(1e-12));
+}
+
+TEST_CASE("pipeline: micro-batches of different sizes carry their own element counts") {
+  std::function<void(toy::stage&, int)> const uneven = [](toy::stage& stage, int) {
+    stage.used_width = [](int micro_batch) { return std::int64_t{micro_batch % 3 == 0 ? 5 : micro_batch % 3}; };
+  };
+  auto const serial = run(make<weft::schedule::serial>(1, 7), uneven);
+  CHECK(serial.losses[1] != run(make<weft::schedule::serial>(1, 7)).losses[1]);
+  for (int ranks = 2; ranks <= 4; ++ranks) {
+    CHECK(run(make<weft::schedule::one_f_one_b>(ranks, 7), uneven) == serial);
+    CHECK(run(make<weft::schedule::gpipe>(ranks, 7), uneven) == serial);
+  }
+}
+
+TEST_CASE("pipeline: skip connections are ordinary edges") {
+  // stages 0..3 on 4 ranks or all on one rank, with skips 0 -> 2 and 0 -> 3
+  auto with_skips = [](int ranks, auto policy) {
+    using policy_type = decltype(policy);
+    auto const chain = weft::schedule::write_table<policy_type>(4, 5);
+    program table("skips",
+                  weft::topology::stage_graph::chain(4).skip(0, 2).skip(0, 3).place(weft::topology::placement::loop{},
+                                                                                   ranks),
+                  5, {}, 2 * 4 * 5);
+    if (ranks == 4) {
+      for (int rank = 0; rank < 4; ++rank) {
+        for (auto const& each : chain.view().row(rank)) table.append(each);
+        table.end_row();
+      }
+    } else {
+      for (int k = 0; k < 5; ++k) {
+        for (int stage = 0; stage < 4; ++stage) table.append(weft::schedule::make_action(op::forward, stage, k));
+        for (int stage = 3; stage >= 0; --stage) table.append(weft::schedule::make_action(op::backward, stage, k));
+      }
+      table.end_row();
+    }
+    return weft::schedule::lower(table.view(), no_optimizer());
+  };
+  auto const alone = run(with_skips(1, weft::schedule::gpipe{}));
+  CHECK(run(with_skips(4, weft::schedule::gpipe{})) == alone);
+  CHECK(run(with_skips(4, weft::schedule::one_f_one_b{})) == alone);
+  CHECK(alone.losses[0] != run(make<weft::schedule::gpipe>(4, 5)).losses[0]);
+}
+
+TEST_CASE("pipeline: forward-only programs keep nothing and touch no gradient") {
+  auto const forward = run(make<weft::schedule::forward_only>(3, 5));
+  auto const serial = run(make<weft::schedule::serial>(1, 5));
+  CHECK(forward.losses == serial.losses);
+  CHECK(forward.weight_gradient == std::vector<double>(6, 0.0));
+}
+
+TEST_CASE("pipeline: an exception on any rank at any pass ends every rank with its own message") {
+  for (auto const& lowered : {make<weft::schedule::one_f_one_b>(3, 4), make<weft::schedule::gpipe>(3, 4)}) {
+    for (int failing = 0; failing < 3; ++failing) {
+      for (int pass = 0; pass < 12; ++pass) {  // 4 F, 4 I, 4 W
+        std::vector<std::string> messages(3);
+        auto const view = lowered.view();
+        auto const begin = std::chrono::steady_clock::now();
+        CHECK_THROWS_WITH_AS(
+            in_process::run(3,
+                            [&](endpoint& door) {
+                              toy::stage stage(3, 4);
+                              int passes = 0;
+                              stage.probe = [&](char, toy::context const&) {
+                                if (door.rank() == failing && passes++ == pass)
+                                  throw std::runtime_error("injected at pass " + std::to_string(pass));
+                              };
+                              weft::pipeline<toy::stage, toy::space> engine(view, door, stage);
+                              try {
+                                engine.step();
+                                // A rank that had nothing left to wait for learns of it at its next wait.
+                                engine.step();
+                              } catch (std::exception const& failure) {
+                                messages[static_cast<std::size_t>(door.rank())] = failure.what();
+                                throw;
+                              }
+                            }),
+            doctest::Contains(("injected at pass " + std::to_string(pass)).c_str()), weft::error);
+        for (auto const& each : messages) CHECK(each.find("injected at pass " + std::to_string(pass)) != std::string::npos);
+        CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(10));
+      }
+    }
+  }
+}
+
+TEST_CASE("pipeline: every request is completed or given up, exactly once") {
+  in_process group(2);
+  auto const lowered = make<weft::schedule::one_f_one_b>(2, 4);
+  auto play = [&](int rank, bool fails) {
+    in_process::door door(group, rank);
+    toy::stage stage(2, 4);
+    if (fails) stage.probe = [](char, toy::context const&) { throw std::runtime_error("stop"); };
+    weft::pipeline<toy::stage, toy::space> engine(lowered.view(), door, stage);
+    try {
+      engine.step();
+    } catch (std::exception const&) {
+    }
+    return std::unique_ptr<in_process::door>();
+  };
+  {
+    std::jthread const other([&] { play(1, false); });
+    play(0, false);
+  }
+  CHECK(group.outstanding() == 0);
+  {
+    std::jthread const other([&] { play(1, true); });
+    play(0, false);
+  }
+  CHECK(group.outstanding() == 0);
+}
+
+TEST_CASE("pipeline: a wait has a deadline and says what it waited for") {
+  auto const lowered = make<weft::schedule::one_f_one_b>(2, 2);
+  CHECK_THROWS_WITH_AS(in_process::run(2,
+                                       [&](endpoint& door) {
+                                         toy::stage stage(2, 2);
+                                         weft::pipeline<toy::stage, toy::space> engine(lowered.view(), door, stage,
+                                                                                       {.deadline = 0.2});
+                                         if (door.rank() == 1) engine.step();  // rank 0 never starts
+                                       }),
+                       doctest::Contains("rank 1 waited 0 s at F of stage 1, micro-batch 0 for activations from rank 0"),
+                       weft::error);
+}
+
+TEST_CASE("pipeline: ranks that play different programs are found out by the first wrong message") {
+  auto const up = make<weft::schedule::one_f_one_b>(2, 2);
+  // the same rows with micro-batches in the other order on rank 0
+  program table("reversed", weft::topology::stage_graph::chain(2).place(weft::topology::placement::loop{}, 2), 2, {}, 8);
+  for (int stage = 0; stage < 2; ++stage) {
+    for (int k : {1, 0}) table.append(weft::schedule::make_action(op::forward, stage, k));
+    for (int k : {1, 0}) table.append(weft::schedule::make_action(op::backward, stage, k));
+    table.end_row();
+  }
+  auto const down = weft::schedule::lower(table.view(), no_optimizer());
+  CHECK_THROWS_WITH_AS(in_process::run(2,
+                                       [&](endpoint& door) {
+                                         toy::stage stage(2, 2);
+                                         weft::pipeline<toy::stage, toy::space> engine(
+                                             door.rank() == 0 ? down.view() : up.view(), door, stage);
+                                         engine.step();
+                                       }),
+                       doctest::Contains("expected the activations of stage 1, micro-batch 0 from rank 0, but the "
+                                         "activations of stage 1, micro-batch 1 came"),
+                       weft::error);
+}
+
+TEST_CASE("pipeline: refuses, in words, what it cannot play") {
+  auto const for_two = make<weft::schedule::gpipe>(2, 2);
+  auto const table = weft::schedule::write_table<weft::schedule::gpipe>(1, 2);
+  auto const with_step = weft::schedule::lower(weft::schedule::write_table<weft::schedule::serial>(1, 2).view());
+  auto const split = all_weights_last(1, 1, 2);
+  in_process group(1);
+  in_process::door door(group, 0);
+  toy::stage stage(1, 2);
+  toy::whole_stage whole(1, 2);
+  toy::forward_stage forward;
+  using split_engine = weft::pipeline<toy::stage, toy::space>;
+  using whole_engine = weft::pipeline<toy::whole_stage, toy::space>;
+  using forward_engine = weft::pipeline<toy::forward_stage, toy::space>;
+  CHECK_THROWS_WITH_AS(split_engine(for_two.view(), door, stage),
+                       doctest::Contains("the program is for 2 ranks, but there are 1"), weft::error);
+  CHECK_THROWS_WITH_AS(split_engine(table.view(), door, stage), doctest::Contains("call weft::schedule::lower first"),
+                       weft::error);
+  CHECK_THROWS_WITH_AS(split_engine(with_step.view(), door, stage),
+                       doctest::Contains("lower the program without"), weft::error);
+  CHECK_THROWS_WITH_AS(whole_engine(split.view(), door, whole), doctest::Contains("has no backward_input"), weft::error);
+  CHECK_THROWS_WITH_AS(forward_engine(make<weft::schedule::serial>(1, 1).view(), door, forward),
+                       doctest::Contains("has no backward"), weft::error);
+}
