@@ -4,8 +4,12 @@
 
 #include <weft/config.hpp>
 #include <weft/error.hpp>
+#include <weft/execution/build_facts.hpp>
+#include <weft/execution/random.hpp>
 #include <weft/model/model_stage.hpp>
 #include <weft/pipeline/pipeline.hpp>
+#include <weft/schedule/digest.hpp>
+#include <weft/schedule/forward_program.hpp>
 #include <weft/schedule/program.hpp>
 #include <weft/topology/partition.hpp>
 #include <weft/train/adamw.hpp>
@@ -17,7 +21,9 @@
 #include <cmath>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace weft::inline v1::train {
@@ -31,6 +37,7 @@ struct trainer_options {
   double deadline = 300.0;             ///< seconds that one wait may take
   bool record_times = false;           ///< keep when every action of the last step ran
   std::vector<topology::layer_range> partition;  ///< layers of each stage; empty: balanced by cost
+  std::vector<std::pair<std::string, std::string>> facts;  ///< more that all ranks must agree on: (name, value)
 };
 
 /// What a step tells, on every rank.
@@ -40,6 +47,7 @@ struct step_result {
   double gradient_norm = 0.0;   ///< over all parameters, before clipping
   double learning_rate = 0.0;
   bool is_skipped = false;      ///< the norm was not finite: no rank has changed a weight
+  bool is_stop_requested = false;  ///< some rank has called `request_stop`
 };
 
 /// Trains one model under one program. A template on model, precision and execution space only: schedules, meshes and
@@ -50,6 +58,7 @@ struct step_result {
 template <class Model, class Real = float, class Space = Kokkos::DefaultExecutionSpace>
 class trainer {
  public:
+  using real = Real;
   using stage_type = training_stage<Model, Real, Space>;
 
   /// `training` must be lowered. Refuses, on every rank, ranks that disagree about model, program or options.
@@ -57,7 +66,7 @@ class trainer {
       : door_(door),
         options_(std::move(options)),
         program_(std::move(training)),
-        stage_(door, layers(), stages_of(door.rank()), options_.extents, options_.seed, options_.deadline) {
+        stage_(door, layers(), rank_of_stage(), options_.extents, options_.seed, options_.deadline) {
     transport::require_agreement(door_, facts());
     stage_.set_optimizer(options_.optimizer);
     training_ = std::make_unique<engine>(
@@ -79,10 +88,14 @@ class trainer {
     result.loss = stage_.loss_sum() / static_cast<double>(batch.counted_tokens);
     result.gradient_norm = stage_.gradient_norm();
     result.is_skipped = !stage_.commit();
+    result.is_stop_requested = stage_.is_stop_requested();
     ++steps_done_;
     if (!result.is_skipped) ++optimizer_steps_;
     return result;
   }
+
+  /// Asks all ranks to stop: the next step's result says so on every one of them. Does not communicate.
+  void request_stop() { stage_.request_stop(); }
 
   /// Mean loss over the counted tokens, by a forward-only program; training does not notice.
   double evaluate(model::token_batch const& batch) {
@@ -109,6 +122,7 @@ class trainer {
   [[nodiscard]] std::vector<topology::layer_range> const& partition() const { return layers_; }
   [[nodiscard]] auto const& engine_of_training() const { return *training_; }
   [[nodiscard]] transport::endpoint& door() { return door_; }
+  [[nodiscard]] double deadline() const { return options_.deadline; }
 
  private:
   using engine = pipeline<stage_type, Space>;
@@ -121,11 +135,11 @@ class trainer {
     return layers_;
   }
 
-  [[nodiscard]] std::vector<int> stages_of(int rank) const {
-    std::vector<int> mine;
+  [[nodiscard]] std::vector<int> rank_of_stage() const {
+    std::vector<int> ranks;
     for (int stage = 0; stage < program_.view().stages(); ++stage)
-      if (program_.view().graph.rank_of(stage) == rank) mine.push_back(stage);
-    return mine;
+      ranks.push_back(program_.view().graph.rank_of(stage));
+    return ranks;
   }
 
   void forward(model::token_batch const& batch) {
@@ -139,9 +153,27 @@ class trainer {
     stage_.share_losses();
   }
 
+  /// What all ranks must have in common; the caller adds what only it knows (executable, data).
   [[nodiscard]] transport::facts facts() const {
     transport::facts all;
-    all.add("model", Model::name());
+    for (auto const& [name, value] : options_.facts) all.add(name, value);
+    std::uint64_t model = 0;
+    std::string cut;
+    for (auto const& range : layers_) {
+      cut += (cut.empty() ? "" : ",") + std::to_string(range.last - range.first);
+      for (auto const& each : stage_type::model_type::describe(range))
+        model = model * 1099511628211U + random::hash(each.name) + static_cast<std::uint64_t>(each.elements());
+    }
+    all.add("model (digest of its parameters)", std::to_string(model));
+    all.add("precision (bytes per number)", std::to_string(sizeof(Real)));
+    all.add("schedule", program_.view().name);
+    all.add("micro-batches", std::to_string(program_.view().micro_batches));
+    all.add("program (digest)", std::to_string(schedule::digest(program_.view())));
+    all.add("layers per stage", cut);
+    all.add("micro-batch", std::to_string(options_.extents.sequences_per_micro_batch) + " x " +
+                               std::to_string(options_.extents.sequence_length));
+    all.add("seed", std::to_string(options_.seed));
+    for (auto const& [name, value] : execution::build_facts<Space>()) all.add(name, value);
     return all;
   }
 

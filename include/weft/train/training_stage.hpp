@@ -93,8 +93,10 @@ class training_stage {
         for (std::size_t block = place; block < place + count; ++block) shared_[block] = blocks_host_(block);
       }
       add_own_losses();
+      shared_[stop_place()] = wants_stop_ ? 1.0 : 0.0;
     }
     transport::all_reduce_sum(door_, shared_.data(), shared_.size(), deadline_);
+    stop_requested_ = shared_[stop_place()] > 0.0;
     double sum = 0.0;
     for (std::size_t block = 0; block < block_count_; ++block) sum += shared_[block];
     norm_ = std::sqrt(sum);
@@ -109,7 +111,7 @@ class training_stage {
     for (auto const& entry : store().entries()) {
       if (entry.stage != stage) continue;
       if (entry.descriptor.frozen) {
-        Kokkos::deep_copy(space_, store().next_value(entry), store().value(entry));
+        store().keep(space_, entry);
         continue;
       }
       adamw_step(space_, optimizer_, learning_rate_, optimizer_step_, scale, entry.descriptor.decay,
@@ -173,6 +175,10 @@ class training_stage {
   /// Sum of -log p over the counted tokens of the last batch; micro-batches added in ascending order.
   [[nodiscard]] double loss_sum() const { return loss_sum_; }
   [[nodiscard]] double gradient_norm() const { return norm_; }
+
+  /// Travels with the next NORM.
+  void request_stop() { wants_stop_ = true; }
+  [[nodiscard]] bool is_stop_requested() const { return stop_requested_; }
   [[nodiscard]] store_type& store() { return model_.parameters(); }
   [[nodiscard]] model_type& model() { return model_; }
   [[nodiscard]] Space const& space() const { return space_; }
@@ -220,8 +226,10 @@ class training_stage {
   void begin(model::token_batch const& batch) {
     model_.begin(batch);
     micro_batches_ = static_cast<std::size_t>(batch.micro_batches);
-    if (shared_.size() < block_count_ + micro_batches_) shared_.resize(block_count_ + micro_batches_);
+    shared_.resize(block_count_ + micro_batches_ + 1);
   }
+
+  [[nodiscard]] std::size_t stop_place() const { return block_count_ + micro_batches_; }
 
   void add_own_losses() {
     if (door_.rank() != head_rank_) return;
@@ -258,7 +266,9 @@ class training_stage {
   std::int64_t optimizer_step_ = 1;
   bool is_tied_reduced_ = false;
   std::size_t micro_batches_ = 0;
-  std::vector<double> shared_;  // block norms, then losses: what NORM adds up over ranks
+  std::vector<double> shared_;  // block norms, losses, wish to stop: what NORM adds up over ranks
+  bool wants_stop_ = false;
+  bool stop_requested_ = false;
   double norm_ = 0.0;
   double loss_sum_ = 0.0;
 };

@@ -1,0 +1,37 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <weft/config.hpp>
+#include <weft/schedule/program_view.hpp>
+
+#include <cstdint>
+
+namespace weft::inline v1::schedule {
+
+/// A number that two programs share only if they are the same, for the ranks' fingerprint (FNV-1a, 64 bits: it must
+/// work in a constant expression, and nobody forges a plan).
+constexpr std::uint64_t digest(program_view const& program) {
+  std::uint64_t hash = 14695981039346656037U;
+  auto const mix = [&hash](std::uint64_t value) {
+    for (int byte = 0; byte < 8; ++byte) hash = (hash ^ ((value >> (8 * byte)) & 255U)) * 1099511628211U;
+  };
+  mix(static_cast<std::uint64_t>(program.ranks()));
+  mix(static_cast<std::uint64_t>(program.micro_batches));
+  for (int stage = 0; stage < program.stages() * program.graph.copies; ++stage)
+    mix(static_cast<std::uint64_t>(program.graph.rank_of_stage[stage]));
+  for (int index = 0; index < program.graph.edge_count; ++index) {
+    mix(static_cast<std::uint64_t>(program.graph.edges[index].source));
+    mix(static_cast<std::uint64_t>(program.graph.edges[index].destination));
+  }
+  for (int rank = 0; rank < program.ranks(); ++rank)
+    for (action const& each : program.row(rank)) {
+      mix(static_cast<std::uint64_t>(each.what) | (std::uint64_t{each.stage} << 8U) |
+          (std::uint64_t{each.micro_batch} << 24U));
+      mix(std::uint64_t{each.slice} | (std::uint64_t{each.copy} << 16U) | (std::uint64_t{each.version} << 24U) |
+          (std::uint64_t{each.part} << 32U) | (std::uint64_t{each.group} << 40U) | (std::uint64_t{each.slot} << 48U));
+    }
+  return hash;
+}
+
+}  // namespace weft::inline v1::schedule
