@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include "out_directory.hpp"
 #include "safetensors_reader.hpp"
 #include "safetensors_writer.hpp"
 
@@ -215,6 +216,15 @@ inline checkpoint_reader open_latest_checkpoint(fs::path const& directory) {
     throw weft::error(std::string(damage.what()) + "; no older checkpoint in " + directory.string() +
                       " is whole: train anew without --resume");
   }
+}
+
+/// Moves checkpoints beyond `step` out of the way of a run that goes on from `step`: they belong to a future that may not
+/// come again. Returns the folder they are in now, empty if there were none.
+inline fs::path set_later_checkpoints_aside(out_directory& out, std::int64_t step) {
+  std::vector<fs::path> later;
+  for (checkpoint_file const& file : list_checkpoints(out.path()))
+    if (file.step > step) later.push_back(file.path);
+  return out.move_aside(later);
 }
 
 /// Why a run described by `now` cannot go on from `saved`: one sentence each, none if it can. `notes` gets a sentence

@@ -253,7 +253,8 @@ inline command_line parse_command_line(std::vector<std::string> arguments) {
   detail::option_table table(app, result.chosen);
   app.set_help_flag("-h,--help", "Print this help");
   app.set_version_flag("--version", "mini_llm of weft " + std::to_string(weft::version.major) + "." +
-                                        std::to_string(weft::version.minor) + "." + std::to_string(weft::version.patch));
+                                        std::to_string(weft::version.minor) + "." + std::to_string(weft::version.patch),
+                       "Print the version");
   app.config_formatter(std::make_shared<config_reader>());
   app.set_config("--config", "", "Settings: TOML, or a config-run.json; the command line wins")->type_name("FILE")->group("Options");
   detail::add_options(app, table, result.chosen);
@@ -279,8 +280,7 @@ inline command_line parse_command_line(std::vector<std::string> arguments) {
   if (!unknown.empty()) {
     std::string const& first = unknown.front();
     std::string const near = table.nearest(first.starts_with("-") ? first.substr(0, first.find('=')) : "--" + first);
-    throw weft::error("mini_llm::options: there is no " + std::string(first.starts_with("-") ? "option " : "option --") + first +
-                      "; " + (near.empty() ? "--help lists all options" : "did you mean " + near + "? (--help lists all)"));
+    throw weft::error("mini_llm::options: there is no option " + first + "; " + (near.empty() ? "--help lists all options" : "did you mean " + near + "? (--help lists all)"));
   }
   return result;
 }

@@ -6,8 +6,10 @@
 
 #include <weft/error.hpp>
 
+#include <algorithm>
 #include <csignal>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <sys/file.h>
@@ -30,14 +32,16 @@ class out_directory {
     if (::flock(lock_.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
       throw weft::error("mini_llm::out: " + path_.string() +
                         " is in use by another run; wait for it, or point --out at another folder");
+    remove_partial_files();
   }
 
   [[nodiscard]] fs::path const& path() const { return path_; }
   [[nodiscard]] fs::path file(std::string const& name) const { return path_ / name; }
 
   /// Moves what an earlier run left here into `earlier-<n>`, n counting up, so that nothing of it is overwritten or
-  /// taken for this run's. Returns that folder, empty if there was nothing. Call after all checks, and not on a resume.
-  fs::path set_earlier_run_aside() { return move_aside(files_of_a_run()); }
+  /// taken for this run's. Returns that folder, empty if there was nothing. Not on a resume; after all checks, and after
+  /// --init was read, which may name a file in here.
+  fs::path set_earlier_run_aside() { return move_aside(find(belongs_to_a_run)); }
 
   /// Moves files of this folder into a new `earlier-<n>`; returns that folder, empty if there are none.
   fs::path move_aside(std::vector<fs::path> const& found) {
@@ -56,19 +60,31 @@ class out_directory {
   }
 
  private:
-  [[nodiscard]] std::vector<fs::path> files_of_a_run() const {
+  static bool belongs_to_a_run(std::string const& name) {
+    return name == "metrics.jsonl" || name == "losses.csv" || name == "config-run.json" || name == "config.json" ||
+           name == "model.safetensors" || name == "sample.txt" ||
+           (name.starts_with("checkpoint-") && name.ends_with(".safetensors"));
+  }
+
+  template <class Predicate>
+  [[nodiscard]] std::vector<fs::path> find(Predicate wanted) const {
     std::vector<fs::path> found;
     std::error_code code;
-    for (fs::directory_iterator entry(path_, code); !code && entry != fs::directory_iterator(); entry.increment(code)) {
-      std::string const name = entry->path().filename().string();
-      bool const ours = name == "metrics.jsonl" || name == "losses.csv" || name == "config-run.json" ||
-                        name == "config.json" || name == "model.safetensors" || name == "sample.txt" ||
-                        (name.starts_with("checkpoint-") && name.ends_with(".safetensors"));
-      if (ours) found.push_back(entry->path());
-    }
+    for (fs::directory_iterator entry(path_, code); !code && entry != fs::directory_iterator(); entry.increment(code))
+      if (wanted(entry->path().filename().string())) found.push_back(entry->path());
     if (code) fail("out", path_, "cannot be listed", code.value());
     std::sort(found.begin(), found.end());
     return found;
+  }
+
+  /// What a killed run was writing. Nobody else writes here now, so they can only be leftovers.
+  void remove_partial_files() const {
+    constexpr std::string_view suffix = ".partial";
+    std::error_code ignored;
+    for (fs::path const& file : find([&](std::string const& name) {
+           return name.ends_with(suffix) && belongs_to_a_run(name.substr(0, name.size() - suffix.size()));
+         }))
+      fs::remove(file, ignored);
   }
 
   fs::path path_;

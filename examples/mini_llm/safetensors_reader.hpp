@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include "printable.hpp"
 #include "safetensors.hpp"
 
 #include <nlohmann/json.hpp>
@@ -67,8 +68,8 @@ class safetensors_reader {
   [[nodiscard]] tensor_info const& at(std::string const& name) const {
     auto const found = index_.find(name);
     if (found == index_.end())
-      throw weft::error("mini_llm::safetensors: " + path_.string() + " has no tensor \"" + name + "\"" +
-                        (tensors_.empty() ? "" : " (it begins with \"" + tensors_.front().name + "\")") +
+      throw weft::error("mini_llm::safetensors: " + path_.string() + " has no tensor " + quoted(name) +
+                        (tensors_.empty() ? "" : " (it begins with " + quoted(tensors_.front().name) + ")") +
                         "; name a file that was written for this model");
     return tensors_[found->second];
   }
@@ -77,9 +78,10 @@ class safetensors_reader {
   /// and BF16 to Real. Between F32 and float, F64 and double, the bits are those of the file.
   template <class Real>
   void read(std::string const& name, std::span<std::int64_t const> shape, Real* out) const {
+    static_assert(dtype_name<Real> != nullptr, "mini_llm::safetensors: tensors are read as float or double");
     tensor_info const& tensor = at(name);
     if (!std::equal(shape.begin(), shape.end(), tensor.shape.begin(), tensor.shape.end()))
-      throw weft::error("mini_llm::safetensors: tensor \"" + name + "\" of " + path_.string() + " has the shape " +
+      throw weft::error("mini_llm::safetensors: tensor " + quoted(name) + " of " + path_.string() + " has the shape " +
                         shape_text(tensor.shape) + ", the model wants " + shape_text(shape) +
                         "; name a file that was written for this --preset");
     std::uint64_t const first = payload() + tensor.begin;
@@ -88,7 +90,7 @@ class safetensors_reader {
     if (tensor.type == "F64") return convert<double>(tensor, out, [](double value) { return value; });
     if (tensor.type == "F16") return convert<std::uint16_t>(tensor, out, detail::half_to_float);
     if (tensor.type == "BF16") return convert<std::uint16_t>(tensor, out, detail::brain_to_float);
-    throw weft::error("mini_llm::safetensors: tensor \"" + name + "\" of " + path_.string() + " holds " + tensor.type +
+    throw weft::error("mini_llm::safetensors: tensor " + quoted(name) + " of " + path_.string() + " holds " + tensor.type +
                       "; only F32, F64, F16 and BF16 can be read as numbers: convert the file");
   }
 
@@ -115,7 +117,7 @@ class safetensors_reader {
     char computed[17];
     std::snprintf(computed, sizeof computed, "%016llx", static_cast<unsigned long long>(XXH3_64bits_digest(&state)));
     if (stored != computed)
-      damaged("has other contents than when it was written (checksum " + std::string(computed) + ", not " + stored + ")");
+      damaged("has other contents than when it was written (checksum " + std::string(computed) + ", not " + quoted(stored) + ")");
   }
 
  private:
@@ -147,15 +149,15 @@ class safetensors_reader {
     try {
       header = json::parse(header_.begin(), header_.end(), watch);
     } catch (json::exception const& problem) {
-      damaged(std::string("has a header that is not JSON (") + problem.what() + ")");
+      damaged("has a header that is not JSON (" + printable(std::string_view(problem.what())).substr(0, 300) + ")");
     }
     if (!header.is_object()) damaged("has a header that is not a JSON object");
-    if (!twice.empty()) damaged("names \"" + twice + "\" twice in its header");
+    if (!twice.empty()) damaged("names " + quoted(twice) + " twice in its header");
     for (auto const& [name, entry] : header.items()) {
       if (name == "__metadata__") {
         if (!entry.is_object()) damaged("has metadata that are not an object");
         for (auto const& [key, value] : entry.items()) {
-          if (!value.is_string()) damaged("has metadata whose \"" + key + "\" is not a string");
+          if (!value.is_string()) damaged("has metadata whose " + quoted(key) + " is not a string");
           metadata_[key] = value.get<std::string>();
         }
       } else {
@@ -165,7 +167,7 @@ class safetensors_reader {
   }
 
   [[nodiscard]] tensor_info parse_tensor(std::string const& name, json const& entry) const {
-    std::string const tensor_text = "tensor \"" + name + "\"";
+    std::string const tensor_text = "tensor " + quoted(name);
     if (!entry.is_object() || !entry.contains("dtype") || !entry.contains("shape") || !entry.contains("data_offsets"))
       damaged("describes " + tensor_text + " without dtype, shape and data_offsets");
     if (entry.size() != 3) damaged("describes " + tensor_text + " with more than dtype, shape and data_offsets");
@@ -175,13 +177,13 @@ class safetensors_reader {
     tensor.type = entry["dtype"].get<std::string>();
     auto const* const type =
         std::find_if(std::begin(dtypes), std::end(dtypes), [&](dtype const& known) { return tensor.type == known.name; });
-    if (type == std::end(dtypes)) damaged("gives " + tensor_text + " the unknown dtype \"" + tensor.type + "\"");
+    if (type == std::end(dtypes)) damaged("gives " + tensor_text + " the unknown dtype " + quoted(tensor.type));
     std::uint64_t wanted = type->bytes;
     if (!entry["shape"].is_array()) damaged("gives " + tensor_text + " a shape that is not a list");
     bool empty = false;
     for (json const& extent : entry["shape"]) {
       if (!extent.is_number_unsigned() || extent.get<std::uint64_t>() > std::uint64_t{1} << 62)
-        damaged("gives " + tensor_text + " an extent that is not a whole number from 0 to 2^62: " + extent.dump());
+        damaged("gives " + tensor_text + " an extent that is not a whole number from 0 to 2^62");
       tensor.shape.push_back(extent.get<std::int64_t>());
       empty = empty || tensor.shape.back() == 0;
     }
@@ -194,7 +196,7 @@ class safetensors_reader {
     if (empty) wanted = 0;
     json const& offsets = entry["data_offsets"];
     if (!offsets.is_array() || offsets.size() != 2 || !offsets[0].is_number_unsigned() || !offsets[1].is_number_unsigned())
-      damaged("gives " + tensor_text + " data_offsets that are not two whole numbers: " + offsets.dump());
+      damaged("gives " + tensor_text + " data_offsets that are not two whole numbers");
     tensor.begin = offsets[0].get<std::uint64_t>();
     tensor.end = offsets[1].get<std::uint64_t>();
     if (tensor.end < tensor.begin || tensor.end > bytes_ - payload())
@@ -216,7 +218,7 @@ class safetensors_reader {
       tensor_info const& tensor = tensors_[index];
       if (tensor.begin != next)
         damaged(std::string(tensor.begin < next ? "has tensors that overlap" : "has a gap between tensors") + " at byte " +
-                std::to_string(tensor.begin) + " (tensor \"" + tensor.name + "\")");
+                std::to_string(tensor.begin) + " (tensor " + quoted(tensor.name) + ")");
       next = tensor.end;
       index_.emplace(tensor.name, index);
     }
@@ -245,14 +247,5 @@ class safetensors_reader {
   std::vector<tensor_info> tensors_;
   std::map<std::string, std::size_t> index_;
 };
-
-/// The name under which a file holds GPT-2's `name` ("transformer.wte.weight"): files of the bare model, as the hub
-/// carries them, leave "transformer." away.
-inline std::string gpt2_name_in(safetensors_reader const& file, std::string const& name) {
-  std::string const prefix = "transformer.";
-  if (!file.contains(name) && name.starts_with(prefix) && file.contains(name.substr(prefix.size())))
-    return name.substr(prefix.size());
-  return name;
-}
 
 }  // namespace mini_llm
