@@ -30,14 +30,14 @@ class init_weights {
       tensor_info const& tensor = file_.at(name_in_file(parameter.name));
       auto const shape = shape_of(parameter);
       if (!std::equal(shape.begin(), shape.end(), tensor.shape.begin(), tensor.shape.end()))
-        refuse("tensor " + quoted(tensor.name) + " has the shape " + shape_text(tensor.shape) + ", the model wants " +
+        refuse("tensor " + quoted_name(tensor.name) + " has the shape " + shape_text(tensor.shape) + ", the model wants " +
                shape_text(shape));
       left.erase(tensor.name);
     }
     if (left.erase("lm_head.weight") == 1) require_tied_head();
     for (std::string const& name : left)
       if (!name.ends_with(".attn.bias") && !name.ends_with(".attn.masked_bias"))  // causal masks: constants, not weights
-        refuse("the model has no tensor " + quoted(name));
+        refuse("the model has no tensor " + quoted_name(name));
   }
 
   /// Reads one parameter (host memory, all its elements), converted to Real.

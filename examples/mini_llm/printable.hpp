@@ -54,7 +54,7 @@ inline std::string printable(std::string_view text) {
 }
 
 /// A name from a file as it may stand in an error message: printable, not endless, in quotes.
-inline std::string quoted(std::string const& name) {
+inline std::string quoted_name(std::string const& name) {
   constexpr std::size_t longest = 120;
   return "\"" + printable(name.substr(0, longest)) + (name.size() > longest ? "..." : "") + "\"";
 }

@@ -68,8 +68,8 @@ class safetensors_reader {
   [[nodiscard]] tensor_info const& at(std::string const& name) const {
     auto const found = index_.find(name);
     if (found == index_.end())
-      throw weft::error("mini_llm::safetensors: " + path_.string() + " has no tensor " + quoted(name) +
-                        (tensors_.empty() ? "" : " (it begins with " + quoted(tensors_.front().name) + ")") +
+      throw weft::error("mini_llm::safetensors: " + path_.string() + " has no tensor " + quoted_name(name) +
+                        (tensors_.empty() ? "" : " (it begins with " + quoted_name(tensors_.front().name) + ")") +
                         "; name a file that was written for this model");
     return tensors_[found->second];
   }
@@ -81,7 +81,7 @@ class safetensors_reader {
     static_assert(dtype_name<Real> != nullptr, "mini_llm::safetensors: tensors are read as float or double");
     tensor_info const& tensor = at(name);
     if (!std::equal(shape.begin(), shape.end(), tensor.shape.begin(), tensor.shape.end()))
-      throw weft::error("mini_llm::safetensors: tensor " + quoted(name) + " of " + path_.string() + " has the shape " +
+      throw weft::error("mini_llm::safetensors: tensor " + quoted_name(name) + " of " + path_.string() + " has the shape " +
                         shape_text(tensor.shape) + ", the model wants " + shape_text(shape) +
                         "; name a file that was written for this --preset");
     std::uint64_t const first = payload() + tensor.begin;
@@ -90,7 +90,7 @@ class safetensors_reader {
     if (tensor.type == "F64") return convert<double>(tensor, out, [](double value) { return value; });
     if (tensor.type == "F16") return convert<std::uint16_t>(tensor, out, detail::half_to_float);
     if (tensor.type == "BF16") return convert<std::uint16_t>(tensor, out, detail::brain_to_float);
-    throw weft::error("mini_llm::safetensors: tensor " + quoted(name) + " of " + path_.string() + " holds " + tensor.type +
+    throw weft::error("mini_llm::safetensors: tensor " + quoted_name(name) + " of " + path_.string() + " holds " + tensor.type +
                       "; only F32, F64, F16 and BF16 can be read as numbers: convert the file");
   }
 
@@ -117,7 +117,7 @@ class safetensors_reader {
     char computed[17];
     std::snprintf(computed, sizeof computed, "%016llx", static_cast<unsigned long long>(XXH3_64bits_digest(&state)));
     if (stored != computed)
-      damaged("has other contents than when it was written (checksum " + std::string(computed) + ", not " + quoted(stored) + ")");
+      damaged("has other contents than when it was written (checksum " + std::string(computed) + ", not " + quoted_name(stored) + ")");
   }
 
  private:
@@ -152,12 +152,12 @@ class safetensors_reader {
       damaged("has a header that is not JSON (" + printable(std::string_view(problem.what())).substr(0, 300) + ")");
     }
     if (!header.is_object()) damaged("has a header that is not a JSON object");
-    if (!twice.empty()) damaged("names " + quoted(twice) + " twice in its header");
+    if (!twice.empty()) damaged("names " + quoted_name(twice) + " twice in its header");
     for (auto const& [name, entry] : header.items()) {
       if (name == "__metadata__") {
         if (!entry.is_object()) damaged("has metadata that are not an object");
         for (auto const& [key, value] : entry.items()) {
-          if (!value.is_string()) damaged("has metadata whose " + quoted(key) + " is not a string");
+          if (!value.is_string()) damaged("has metadata whose " + quoted_name(key) + " is not a string");
           metadata_[key] = value.get<std::string>();
         }
       } else {
@@ -167,7 +167,7 @@ class safetensors_reader {
   }
 
   [[nodiscard]] tensor_info parse_tensor(std::string const& name, json const& entry) const {
-    std::string const tensor_text = "tensor " + quoted(name);
+    std::string const tensor_text = "tensor " + quoted_name(name);
     if (!entry.is_object() || !entry.contains("dtype") || !entry.contains("shape") || !entry.contains("data_offsets"))
       damaged("describes " + tensor_text + " without dtype, shape and data_offsets");
     if (entry.size() != 3) damaged("describes " + tensor_text + " with more than dtype, shape and data_offsets");
@@ -177,7 +177,7 @@ class safetensors_reader {
     tensor.type = entry["dtype"].get<std::string>();
     auto const* const type =
         std::find_if(std::begin(dtypes), std::end(dtypes), [&](dtype const& known) { return tensor.type == known.name; });
-    if (type == std::end(dtypes)) damaged("gives " + tensor_text + " the unknown dtype " + quoted(tensor.type));
+    if (type == std::end(dtypes)) damaged("gives " + tensor_text + " the unknown dtype " + quoted_name(tensor.type));
     std::uint64_t wanted = type->bytes;
     if (!entry["shape"].is_array()) damaged("gives " + tensor_text + " a shape that is not a list");
     bool empty = false;
@@ -218,7 +218,7 @@ class safetensors_reader {
       tensor_info const& tensor = tensors_[index];
       if (tensor.begin != next)
         damaged(std::string(tensor.begin < next ? "has tensors that overlap" : "has a gap between tensors") + " at byte " +
-                std::to_string(tensor.begin) + " (tensor " + quoted(tensor.name) + ")");
+                std::to_string(tensor.begin) + " (tensor " + quoted_name(tensor.name) + ")");
       next = tensor.end;
       index_.emplace(tensor.name, index);
     }
