@@ -1,0 +1,100 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <weft/config.hpp>
+#include <weft/execution/kokkos.hpp>
+#include <weft/execution/math.hpp>
+#include <weft/execution/reduce.hpp>
+#include <weft/model/lanes.hpp>
+#include <weft/model/layer_context.hpp>
+
+#include <Kokkos_Core.hpp>
+
+#include <cstdint>
+
+namespace weft::inline v1::model {
+
+namespace kernels {
+
+/// logsum[row] = log sum exp of the row's logits; loss[row] = logsum - logit of the target, 0 where it is not counted.
+template <class Real>
+struct cross_entropy_forward {
+  static constexpr char const* label = "weft::cross_entropy";
+  Real const* logits;
+  std::int32_t const* targets;
+  Real* logsum;
+  double* loss;
+  std::int64_t columns;
+
+  KOKKOS_INLINE_FUNCTION void operator()(std::int64_t row) const {
+    constexpr int step = lanes<Real>::count;
+    Real const* WEFT_RESTRICT const x = logits + row * columns;
+    lanes<Real> top(x[0]);
+    std::int64_t c = 0;
+    for (; c + step <= columns; c += step)
+      for (int l = 0; l < step; ++l) top.lane[l] = top.lane[l] > x[c + l] ? top.lane[l] : x[c + l];
+    for (int l = 0; c < columns; ++c, ++l) top.lane[l] = top.lane[l] > x[c] ? top.lane[l] : x[c];
+    Real const largest = top.largest();
+    lanes<Real> total(Real(0));
+    for (c = 0; c + step <= columns; c += step)
+      for (int l = 0; l < step; ++l) total.lane[l] += math::exp(x[c + l] - largest);
+    for (int l = 0; c < columns; ++c, ++l) total.lane[l] += math::exp(x[c] - largest);
+    Real const rest = math::log(total.sum());
+    std::int32_t const target = targets[row];
+    logsum[row] = largest + rest;
+    // (largest - logit) is exact or nearly so; adding it to the small rest keeps digits that logsum - logit would lose
+    loss[row] = target < 0 ? 0.0 : static_cast<double>(largest - x[target]) + static_cast<double>(rest);
+  }
+};
+
+/// logits -> their gradient, in place: (softmax - one at the target) * scale; 0 in rows that are not counted.
+template <class Real>
+struct cross_entropy_backward {
+  static constexpr char const* label = "weft::cross_entropy_backward";
+  Real* logits;
+  std::int32_t const* targets;
+  Real const* logsum;
+  Real scale;
+  std::int64_t columns;
+
+  KOKKOS_INLINE_FUNCTION void operator()(std::int64_t row) const {
+    Real* WEFT_RESTRICT const x = logits + row * columns;
+    std::int32_t const target = targets[row];
+    Real const shift = logsum[row];
+    Real const factor = target < 0 ? Real(0) : scale;
+    for (std::int64_t c = 0; c < columns; ++c) x[c] = math::exp(x[c] - shift) * factor;
+    if (target >= 0) x[target] -= scale;
+  }
+};
+
+}  // namespace kernels
+
+/// Softmax and cross-entropy in one: probabilities are never stored.
+struct cross_entropy {
+  /// Numbers of double in the workspace: one loss a row, and the partial sums.
+  static constexpr std::int64_t workspace_elements(std::int64_t rows) { return rows + reduction::chunks_of(rows) + 16; }
+
+  /// *loss_sum = sum of -log p(target) over counted rows, in double.
+  template <class Real, class Space>
+  static void forward(layer_context<Real, Space> const& context, std::int64_t rows, std::int64_t columns,
+                      Real const* logits, Real* logsum) {
+    arena workspace = context.workspace;
+    double* const loss = workspace.take<double>(rows);
+    double* const partial = workspace.take<double>(reduction::chunks_of(rows));
+    execution::for_each(context.space(), rows,
+                        kernels::cross_entropy_forward<Real>{logits, context.targets, logsum, loss, columns});
+    reduce_into(context.space(), static_cast<double const*>(loss), rows, partial, context.loss_sum);
+  }
+
+  /// logits become the gradient of the batch's mean loss.
+  template <class Real, class Space>
+  static void backward(layer_context<Real, Space> const& context, std::int64_t rows, std::int64_t columns,
+                       Real* logits, Real const* logsum) {
+    execution::for_each(context.space(), rows,
+                        kernels::cross_entropy_backward<Real>{logits, context.targets, logsum,
+                                                              static_cast<Real>(context.gradient_scale), columns});
+  }
+};
+
+}  // namespace weft::inline v1::model

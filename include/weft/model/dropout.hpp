@@ -1,0 +1,102 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <weft/config.hpp>
+#include <weft/execution/kokkos.hpp>
+#include <weft/execution/random.hpp>
+#include <weft/model/layer_context.hpp>
+
+#include <Kokkos_Core.hpp>
+
+#include <cstdint>
+
+namespace weft::inline v1::model {
+
+/// A dropout mask that is never stored: the factor (0 or 1 / (1 - rate)) of an element is a function of (seed, step,
+/// layer, site, global sample, element), so backward and recompute make it again, bit for bit.
+template <class Real>
+struct dropout_mask {
+  random::key key;
+  std::uint32_t step;
+  std::uint32_t place;      ///< layer * 4 + site
+  std::uint32_t threshold;  ///< words below it drop their element
+  Real keep;                ///< 1 / (1 - rate)
+  std::int64_t first_sample;
+
+  static dropout_mask make(dropout_keys const& keys, int site) {
+    return {random::make_key(keys.seed ^ ((keys.step >> 32) << 32)),
+            static_cast<std::uint32_t>(keys.step),
+            static_cast<std::uint32_t>(keys.layer * 4 + site),
+            static_cast<std::uint32_t>(keys.rate * 4294967296.0),
+            static_cast<Real>(1.0 / (1.0 - keys.rate)),
+            keys.first_sample};
+  }
+
+  /// The words of elements 4 * group .. 4 * group + 3 of one sample. The top bit of the place keeps these counters
+  /// apart from those that initialise parameters.
+  [[nodiscard]] KOKKOS_INLINE_FUNCTION random::words draw(std::int64_t sequence, std::int64_t group) const {
+    return random::philox(random::words{{static_cast<std::uint32_t>(group),
+                                         static_cast<std::uint32_t>(first_sample + sequence), place | 0x80000000U,
+                                         step}},
+                          key);
+  }
+  [[nodiscard]] KOKKOS_INLINE_FUNCTION Real factor(random::words const& drawn, std::int64_t element) const {
+    return drawn.word[element % 4] < threshold ? Real(0) : keep;
+  }
+};
+
+namespace kernels {
+
+/// out = mask * in (+ residual), rows of `cut.columns` elements, `length` rows to a sequence. `in` may be `out`.
+template <class Real>
+struct apply_dropout {
+  static constexpr char const* label = "weft::dropout";
+  dropout_mask<Real> mask;
+  Real const* in;
+  Real const* residual;
+  Real* out;
+  std::int64_t length;
+  execution::column_cut cut;
+
+  KOKKOS_INLINE_FUNCTION void operator()(std::int64_t item) const {
+    std::int64_t const row = item / cut.pieces();
+    std::int64_t const begin = cut.begin(item % cut.pieces());
+    std::int64_t const end = cut.end(item % cut.pieces());
+    std::int64_t const sequence = row / length;
+    std::int64_t const first = (row % length) * cut.columns;
+    random::words drawn{};
+    for (std::int64_t c = begin; c < end; ++c) {
+      std::int64_t const element = first + c;
+      if (c == begin || element % 4 == 0) drawn = mask.draw(sequence, element / 4);
+      Real const kept = mask.factor(drawn, element) * in[row * cut.columns + c];
+      out[row * cut.columns + c] = residual == nullptr ? kept : residual[row * cut.columns + c] + kept;
+    }
+  }
+};
+
+}  // namespace kernels
+
+/// Dropout over [tokens][columns] at one of a layer's sites.
+struct dropout {
+  template <class Real, class Space>
+  static void apply(layer_context<Real, Space> const& context, int site, std::int64_t columns, Real const* in,
+                    Real const* residual, Real* out) {
+    auto const cut = execution::cut_row<Space>(columns);
+    execution::for_each(context.space(), context.tokens() * cut.pieces(),
+                        kernels::apply_dropout<Real>{dropout_mask<Real>::make(context.dropout, site), in, residual, out,
+                                                     context.size.sequence_length, cut});
+  }
+
+  /// The gradient before the mask: `grad` itself without dropout, else a masked copy in the workspace.
+  template <class Real, class Space>
+  static Real const* backward(layer_context<Real, Space> const& context, int site, std::int64_t columns,
+                              Real const* grad, arena& workspace) {
+    if (context.dropout.rate <= 0.0) return grad;
+    Real* const masked = workspace.take<Real>(context.tokens() * columns);
+    apply<Real, Space>(context, site, columns, grad, nullptr, masked);
+    return masked;
+  }
+};
+
+}  // namespace weft::inline v1::model

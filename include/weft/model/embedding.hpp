@@ -1,0 +1,140 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <weft/config.hpp>
+#include <weft/execution/kokkos.hpp>
+#include <weft/model/dropout.hpp>
+#include <weft/model/gpt_size.hpp>
+#include <weft/model/layer_context.hpp>
+#include <weft/parameters/parameter_descriptor.hpp>
+
+#include <Kokkos_Core.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace weft::inline v1::model {
+
+namespace kernels {
+
+/// out[token] = token_table[id] + position_table[position].
+template <class Real>
+struct embed {
+  static constexpr char const* label = "weft::embedding";
+  std::int32_t const* ids;
+  Real const* token_table;
+  Real const* position_table;
+  Real* out;
+  std::int64_t length;
+  execution::column_cut cut;
+
+  KOKKOS_INLINE_FUNCTION void operator()(std::int64_t item) const {
+    std::int64_t const row = item / cut.pieces();
+    std::int64_t const begin = cut.begin(item % cut.pieces());
+    std::int64_t const end = cut.end(item % cut.pieces());
+    Real const* WEFT_RESTRICT const token = token_table + ids[row] * cut.columns;
+    Real const* WEFT_RESTRICT const position = position_table + (row % length) * cut.columns;
+    Real* WEFT_RESTRICT const to = out + row * cut.columns;
+    for (std::int64_t c = begin; c < end; ++c) to[c] = token[c] + position[c];
+  }
+};
+
+/// grad_table[row of token r] += grad[r], tokens ascending: parallel over columns alone, so without atomics, and with
+/// the same bits every time. Row of token r: its id, or its position where `ids` is null.
+template <class Real>
+struct scatter_rows {
+  static constexpr char const* label = "weft::embedding_scatter";
+  std::int32_t const* ids;
+  Real const* grad;
+  Real* grad_table;
+  std::int64_t rows;
+  std::int64_t length;
+  execution::column_cut cut;
+
+  KOKKOS_INLINE_FUNCTION void operator()(std::int64_t piece) const {
+    std::int64_t const begin = cut.begin(piece);
+    std::int64_t const end = cut.end(piece);
+    for (std::int64_t r = 0; r < rows; ++r) {
+      std::int64_t const row = ids != nullptr ? ids[r] : r % length;
+      Real const* WEFT_RESTRICT const from = grad + r * cut.columns;
+      Real* WEFT_RESTRICT const to = grad_table + row * cut.columns;
+      for (std::int64_t c = begin; c < end; ++c) to[c] += from[c];
+    }
+  }
+};
+
+}  // namespace kernels
+
+/// Token table plus learned positions: the first layer. Parameters: wte [vocabulary][width] (tied with the head: use site
+/// 0), wpe [positions][width].
+template <gpt_size Size>
+struct embedding {
+  static constexpr bool is_first = true;
+  static constexpr bool is_last = false;
+
+  static std::vector<parameters::parameter_descriptor> describe(int /*index*/) {
+    using parameters::initializer;
+    return {{.name = "transformer.wte.weight",
+             .extents = {Size.vocabulary, Size.width, 1, 1},
+             .dimensions = 2,
+             .init = initializer::normal,
+             .standard_deviation = 0.02,
+             .tie_group = 0,
+             .use_site = 0},
+            {.name = "transformer.wpe.weight",
+             .extents = {Size.positions, Size.width, 1, 1},
+             .dimensions = 2,
+             .init = initializer::normal,
+             .standard_deviation = 0.02}};
+  }
+
+  static constexpr std::int64_t parameter_count() {
+    return (std::int64_t{Size.vocabulary} + Size.positions) * Size.width;
+  }
+  /// One addition per element of the output.
+  static constexpr std::int64_t flops(extents size) { return size.tokens() * Size.width; }
+  static constexpr std::int64_t output_elements(extents size) { return size.tokens() * Size.width; }
+  template <class Real>
+  static constexpr std::size_t saved_bytes(extents) {
+    return 0;
+  }
+  template <class Real>
+  static constexpr std::size_t weight_context_bytes(extents) {
+    return 0;
+  }
+  template <class Real>
+  static constexpr std::size_t workspace_bytes(extents size) {
+    return static_cast<std::size_t>(size.tokens()) * Size.width * sizeof(Real) + arena::alignment;
+  }
+
+  template <class Real, class Space>
+  static void forward(layer_context<Real, Space> const& context, Real const* /*in*/, Real* out, std::byte* /*saved*/) {
+    auto const cut = execution::cut_row<Space>(Size.width);
+    execution::for_each(context.space(), context.tokens() * cut.pieces(),
+                        kernels::embed<Real>{context.inputs, context.parameters.value[0], context.parameters.value[1],
+                                             out, context.size.sequence_length, cut});
+    if (context.dropout.rate > 0.0) dropout::apply<Real, Space>(context, 0, Size.width, out, nullptr, out);
+  }
+
+  /// Tokens have no gradient.
+  template <class Real, class Space>
+  static void backward_input(layer_context<Real, Space> const&, Real const*, Real const*, Real*, std::byte*,
+                             std::byte*) {}
+
+  template <class Real, class Space>
+  static void backward_weight(layer_context<Real, Space> const& context, Real const* /*in*/, Real const* grad_out,
+                              std::byte* /*saved*/, std::byte* /*kept*/) {
+    arena workspace = context.workspace;
+    Real const* const grad = dropout::backward(context, 0, Size.width, grad_out, workspace);
+    auto const cut = execution::cut_columns(context.space(), Size.width);
+    for (int table = 0; table < 2; ++table)
+      execution::for_each(context.space(), cut.pieces(),
+                          kernels::scatter_rows<Real>{table == 0 ? context.inputs : nullptr, grad,
+                                                      context.parameters.gradient[table], context.tokens(),
+                                                      context.size.sequence_length, cut});
+  }
+};
+
+}  // namespace weft::inline v1::model

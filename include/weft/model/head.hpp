@@ -1,0 +1,150 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <weft/config.hpp>
+#include <weft/execution/blas.hpp>
+#include <weft/model/arena.hpp>
+#include <weft/model/cross_entropy.hpp>
+#include <weft/model/gpt_size.hpp>
+#include <weft/model/layer_context.hpp>
+#include <weft/model/layer_norm.hpp>
+#include <weft/model/linear.hpp>
+#include <weft/parameters/parameter_descriptor.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace weft::inline v1::model {
+
+/// `logits` [tokens][vocabulary]; I turns them into their gradient, in place.
+template <class Real>
+struct head_saved {
+  Real* mean;
+  Real* rstd;
+  Real* logsum;
+  Real* logits;
+
+  constexpr head_saved(arena& memory, extents size, int vocabulary)
+      : mean(memory.take<Real>(size.tokens())),
+        rstd(memory.take<Real>(size.tokens())),
+        logsum(memory.take<Real>(size.tokens())),
+        logits(memory.take<Real>(size.tokens() * vocabulary)) {}
+};
+
+template <class Real>
+struct head_kept {
+  Real* normed;
+  Real* grad_normed;
+
+  constexpr head_kept(arena& memory, extents size, int width)
+      : normed(memory.take<Real>(size.tokens() * width)), grad_normed(memory.take<Real>(size.tokens() * width)) {}
+};
+
+/// The last layer: final norm, product with the transposed token table (tied: use site 1), softmax cross-entropy. Its
+/// backward needs no incoming gradient. Parameters: ln_f weight and bias, wte.
+template <gpt_size Size>
+struct head {
+  static constexpr bool is_first = false;
+  static constexpr bool is_last = true;
+  static constexpr int vocabulary = Size.vocabulary;
+
+  static std::vector<parameters::parameter_descriptor> describe(int /*index*/) {
+    using parameters::initializer;
+    return {{.name = "transformer.ln_f.weight",
+             .extents = {Size.width, 1, 1, 1},
+             .init = initializer::ones,
+             .decay = false},
+            {.name = "transformer.ln_f.bias", .extents = {Size.width, 1, 1, 1}, .decay = false},
+            {.name = "transformer.wte.weight",
+             .extents = {Size.vocabulary, Size.width, 1, 1},
+             .dimensions = 2,
+             .init = initializer::normal,
+             .standard_deviation = 0.02,
+             .tie_group = 0,
+             .use_site = 1}};
+  }
+
+  /// The tied table counts where it is owned, in the embedding.
+  static constexpr std::int64_t parameter_count() { return 2 * std::int64_t{Size.width}; }
+  static constexpr std::int64_t flops(extents size) {
+    return 2 * size.tokens() * Size.width * std::int64_t{Size.vocabulary};
+  }
+  static constexpr std::int64_t output_elements(extents) { return 0; }
+  template <class Real>
+  static constexpr std::size_t saved_bytes(extents size) {
+    return bytes_of<head_saved<Real>>(size, Size.vocabulary);
+  }
+  template <class Real>
+  static constexpr std::size_t weight_context_bytes(extents size) {
+    return bytes_of<head_kept<Real>>(size, Size.width);
+  }
+  template <class Real>
+  static constexpr std::size_t workspace_bytes(extents size) {
+    return static_cast<std::size_t>(size.tokens()) * Size.width * sizeof(Real) +
+           static_cast<std::size_t>(cross_entropy::workspace_elements(size.tokens())) * sizeof(double) +
+           4 * arena::alignment;
+  }
+
+  /// Where the logits of the last F of this slot lie, for text generation.
+  template <class Real>
+  static Real const* logits(std::byte* saved, extents size) {
+    arena memory(saved);
+    return head_saved<Real>(memory, size, Size.vocabulary).logits;
+  }
+
+  template <class Real, class Space>
+  static void forward(layer_context<Real, Space> const& context, Real const* in, Real* /*out*/, std::byte* saved) {
+    arena memory(saved);
+    head_saved<Real> const kept(memory, context.size, Size.vocabulary);
+    layer_context<Real, Space> inner = context;
+    std::int64_t const rows = context.tokens();
+    auto const& value = context.parameters.value;
+    Real* const normed = inner.workspace.template take<Real>(rows * Size.width);
+    layer_norm::forward(inner, rows, Size.width, in, value[0], value[1], normed, kept.mean, kept.rstd);
+    blas::gemm<Space, Real>(inner.blas, blas::transpose::no, blas::transpose::yes, rows, Size.vocabulary, Size.width,
+                            Real(1), {normed, Size.width}, {value[2], Size.width}, Real(0),
+                            {kept.logits, Size.vocabulary});
+    context.stage.progress();
+    cross_entropy::forward(inner, rows, Size.vocabulary, kept.logits, kept.logsum);
+  }
+
+  template <class Real, class Space>
+  static void backward_input(layer_context<Real, Space> const& context, Real const* in, Real const* /*grad_out*/,
+                             Real* grad_in, std::byte* saved, std::byte* kept) {
+    arena saved_memory(saved);
+    head_saved<Real> const from(saved_memory, context.size, Size.vocabulary);
+    arena kept_memory(kept);
+    head_kept<Real> const to(kept_memory, context.size, Size.width);
+    std::int64_t const rows = context.tokens();
+    auto const& value = context.parameters.value;
+    cross_entropy::backward(context, rows, Size.vocabulary, from.logits, from.logsum);
+    blas::gemm<Space, Real>(context.blas, blas::transpose::no, blas::transpose::no, rows, Size.width, Size.vocabulary,
+                            Real(1), {from.logits, Size.vocabulary}, {value[2], Size.width}, Real(0),
+                            {to.grad_normed, Size.width});
+    context.stage.progress();
+    layer_norm::backward_input<Real, Space>(context, rows, Size.width, in, value[0], value[1], from.mean, from.rstd,
+                                            to.grad_normed, nullptr, grad_in, to.normed);
+  }
+
+  template <class Real, class Space>
+  static void backward_weight(layer_context<Real, Space> const& context, Real const* in, Real const* /*grad_out*/,
+                              std::byte* saved, std::byte* kept) {
+    arena saved_memory(saved);
+    head_saved<Real> const from(saved_memory, context.size, Size.vocabulary);
+    arena kept_memory(kept);
+    head_kept<Real> const with(kept_memory, context.size, Size.width);
+    std::int64_t const rows = context.tokens();
+    if (rows == 0) return;
+    auto const& gradient = context.parameters.gradient;
+    blas::gemm<Space, Real>(context.blas, blas::transpose::yes, blas::transpose::no, Size.vocabulary, Size.width, rows,
+                            Real(1), {from.logits, Size.vocabulary}, {with.normed, Size.width}, Real(1),
+                            {gradient[2], Size.width});
+    context.stage.progress();
+    layer_norm::backward_weight(context, rows, Size.width, in, from.mean, from.rstd, with.grad_normed, gradient[0],
+                                gradient[1]);
+  }
+};
+
+}  // namespace weft::inline v1::model

@@ -1,0 +1,172 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <weft/config.hpp>
+#include <weft/execution/kokkos.hpp>
+#include <weft/execution/math.hpp>
+#include <weft/model/lanes.hpp>
+#include <weft/model/layer_context.hpp>
+
+#include <Kokkos_Core.hpp>
+
+#include <cstdint>
+
+namespace weft::inline v1::model {
+
+namespace kernels {
+
+/// Mean and reciprocal deviation of each row; y = (x - mean) rstd w + b.
+template <class Real>
+struct norm_forward {
+  static constexpr char const* label = "weft::layer_norm";
+  Real const* in;
+  Real const* weight;
+  Real const* bias;
+  Real* out;
+  Real* mean;
+  Real* rstd;
+  std::int64_t columns;
+
+  KOKKOS_INLINE_FUNCTION void operator()(std::int64_t row) const {
+    constexpr int step = lanes<Real>::count;
+    Real const* WEFT_RESTRICT const x = in + row * columns;
+    Real const* WEFT_RESTRICT const w = weight;
+    Real const* WEFT_RESTRICT const b = bias;
+    Real* WEFT_RESTRICT const y = out + row * columns;
+    lanes<Real> total(Real(0));
+    std::int64_t c = 0;
+    for (; c + step <= columns; c += step)
+      for (int l = 0; l < step; ++l) total.lane[l] += x[c + l];
+    for (int l = 0; c < columns; ++c, ++l) total.lane[l] += x[c];
+    Real const middle = total.sum() / static_cast<Real>(columns);
+    lanes<Real> squares(Real(0));
+    for (c = 0; c + step <= columns; c += step)
+      for (int l = 0; l < step; ++l) squares.lane[l] += (x[c + l] - middle) * (x[c + l] - middle);
+    for (int l = 0; c < columns; ++c, ++l) squares.lane[l] += (x[c] - middle) * (x[c] - middle);
+    Real const scale = math::rsqrt(squares.sum() / static_cast<Real>(columns) + Real(1e-5));
+    for (c = 0; c < columns; ++c) y[c] = (x[c] - middle) * scale * w[c] + b[c];
+    mean[row] = middle;
+    rstd[row] = scale;
+  }
+};
+
+/// dx = rstd (g - mean(g) - xhat mean(g xhat)) with g = dy w, plus what comes round the branch (`residual`, may be
+/// null); `again` is the forward output once more, which dW needs and F did not keep.
+template <class Real>
+struct norm_backward {
+  static constexpr char const* label = "weft::layer_norm_backward";
+  Real const* in;
+  Real const* weight;
+  Real const* bias;
+  Real const* mean;
+  Real const* rstd;
+  Real const* grad_out;
+  Real const* residual;
+  Real* grad_in;
+  Real* again;
+  std::int64_t columns;
+
+  KOKKOS_INLINE_FUNCTION void operator()(std::int64_t row) const {
+    constexpr int step = lanes<Real>::count;
+    Real const* WEFT_RESTRICT const x = in + row * columns;
+    Real const* WEFT_RESTRICT const w = weight;
+    Real const* WEFT_RESTRICT const b = bias;
+    Real const* WEFT_RESTRICT const dy = grad_out + row * columns;
+    Real* WEFT_RESTRICT const dx = grad_in + row * columns;
+    Real* WEFT_RESTRICT const y = again + row * columns;
+    Real const middle = mean[row];
+    Real const scale = rstd[row];
+    lanes<Real> plain(Real(0));
+    lanes<Real> along(Real(0));
+    std::int64_t c = 0;
+    for (; c + step <= columns; c += step) {
+      for (int l = 0; l < step; ++l) {
+        Real const g = dy[c + l] * w[c + l];
+        plain.lane[l] += g;
+        along.lane[l] += g * ((x[c + l] - middle) * scale);
+      }
+    }
+    for (int l = 0; c < columns; ++c, ++l) {
+      Real const g = dy[c] * w[c];
+      plain.lane[l] += g;
+      along.lane[l] += g * ((x[c] - middle) * scale);
+    }
+    Real const mean_plain = plain.sum() / static_cast<Real>(columns);
+    Real const mean_along = along.sum() / static_cast<Real>(columns);
+    for (c = 0; c < columns; ++c) {
+      Real const xhat = (x[c] - middle) * scale;
+      dx[c] = scale * (dy[c] * w[c] - mean_plain - xhat * mean_along);
+      y[c] = xhat * w[c] + b[c];
+    }
+    if (residual != nullptr) {
+      Real const* WEFT_RESTRICT const add = residual + row * columns;
+      for (c = 0; c < columns; ++c) dx[c] += add[c];
+    }
+  }
+};
+
+/// dw[c] += dy xhat and db[c] += dy, rows ascending.
+template <class Real>
+struct norm_weights {
+  static constexpr char const* label = "weft::layer_norm_weights";
+  Real const* in;
+  Real const* mean;
+  Real const* rstd;
+  Real const* grad_out;
+  Real* grad_weight;
+  Real* grad_bias;
+  std::int64_t rows;
+  execution::column_cut cut;
+
+  KOKKOS_INLINE_FUNCTION void operator()(std::int64_t piece) const {
+    std::int64_t const begin = cut.begin(piece);
+    std::int64_t const end = cut.end(piece);
+    Real* WEFT_RESTRICT const dw = grad_weight;
+    Real* WEFT_RESTRICT const db = grad_bias;
+    for (std::int64_t r = 0; r < rows; ++r) {
+      Real const* WEFT_RESTRICT const x = in + r * cut.columns;
+      Real const* WEFT_RESTRICT const dy = grad_out + r * cut.columns;
+      Real const middle = mean[r];
+      Real const scale = rstd[r];
+      for (std::int64_t c = begin; c < end; ++c) {
+        dw[c] += dy[c] * ((x[c] - middle) * scale);
+        db[c] += dy[c];
+      }
+    }
+  }
+};
+
+}  // namespace kernels
+
+/// Layer normalisation over rows [rows][columns], epsilon 1e-5 as in GPT-2. Keeps mean and rstd, one number a row each;
+/// the normalised rows are made again in backward.
+struct layer_norm {
+  template <class Real, class Space>
+  static void forward(layer_context<Real, Space> const& context, std::int64_t rows, std::int64_t columns,
+                      Real const* in, Real const* weight, Real const* bias, Real* out, Real* mean, Real* rstd) {
+    execution::for_each(context.space(), rows,
+                        kernels::norm_forward<Real>{in, weight, bias, out, mean, rstd, columns});
+  }
+
+  /// grad_in = d(norm)/d(in) grad_out + residual; `again` receives the forward output.
+  template <class Real, class Space>
+  static void backward_input(layer_context<Real, Space> const& context, std::int64_t rows, std::int64_t columns,
+                             Real const* in, Real const* weight, Real const* bias, Real const* mean, Real const* rstd,
+                             Real const* grad_out, Real const* residual, Real* grad_in, Real* again) {
+    execution::for_each(context.space(), rows,
+                        kernels::norm_backward<Real>{in, weight, bias, mean, rstd, grad_out, residual, grad_in, again,
+                                                     columns});
+  }
+
+  template <class Real, class Space>
+  static void backward_weight(layer_context<Real, Space> const& context, std::int64_t rows, std::int64_t columns,
+                              Real const* in, Real const* mean, Real const* rstd, Real const* grad_out,
+                              Real* grad_weight, Real* grad_bias) {
+    auto const cut = execution::cut_columns(context.space(), columns);
+    execution::for_each(context.space(), cut.pieces(),
+                        kernels::norm_weights<Real>{in, mean, rstd, grad_out, grad_weight, grad_bias, rows, cut});
+  }
+};
+
+}  // namespace weft::inline v1::model

@@ -1,0 +1,116 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <weft/config.hpp>
+#include <weft/execution/blas.hpp>
+#include <weft/execution/kokkos.hpp>
+#include <weft/model/layer_context.hpp>
+
+#include <Kokkos_Core.hpp>
+
+#include <cstdint>
+
+namespace weft::inline v1::model {
+
+namespace kernels {
+
+/// out[r][c] = bias[c] (+ residual[r][c]): what the product is then added to, so that bias and residual cost one pass.
+template <class Real, bool HasResidual>
+struct fill_rows {
+  static constexpr char const* label = HasResidual ? "weft::fill_bias_residual" : "weft::fill_bias";
+  Real const* bias;
+  Real const* residual;
+  Real* out;
+  execution::column_cut cut;
+
+  KOKKOS_INLINE_FUNCTION void operator()(std::int64_t item) const {
+    std::int64_t const row = item / cut.pieces();
+    std::int64_t const begin = cut.begin(item % cut.pieces());
+    std::int64_t const end = cut.end(item % cut.pieces());
+    Real const* WEFT_RESTRICT const add = bias;
+    Real* WEFT_RESTRICT const to = out + row * cut.columns;
+    if constexpr (HasResidual) {
+      Real const* WEFT_RESTRICT const from = residual + row * cut.columns;
+      for (std::int64_t c = begin; c < end; ++c) to[c] = from[c] + add[c];
+    } else {
+      for (std::int64_t c = begin; c < end; ++c) to[c] = add[c];
+    }
+  }
+};
+
+/// sum[c] += data[r][c], r ascending.
+template <class Real>
+struct add_columns {
+  static constexpr char const* label = "weft::bias_gradient";
+  Real const* data;
+  Real* sum;
+  std::int64_t rows;
+  execution::column_cut cut;
+
+  KOKKOS_INLINE_FUNCTION void operator()(std::int64_t piece) const {
+    std::int64_t const begin = cut.begin(piece);
+    std::int64_t const end = cut.end(piece);
+    Real* WEFT_RESTRICT const to = sum;
+    for (std::int64_t r = 0; r < rows; ++r) {
+      Real const* WEFT_RESTRICT const from = data + r * cut.columns;
+      for (std::int64_t c = begin; c < end; ++c) to[c] += from[c];
+    }
+  }
+};
+
+}  // namespace kernels
+
+/// y = x W + b over rows: x [rows][inputs], W [inputs][outputs] (GPT-2's Conv1D layout), y [rows][outputs]. Backward in
+/// halves: dx = dy W^T, then dW += x^T dy and db += column sums of dy.
+struct linear {
+  template <class Real, class Space>
+  static void forward(layer_context<Real, Space> const& context, std::int64_t rows, std::int64_t inputs,
+                      std::int64_t outputs, Real const* in, Real const* weight, Real const* bias, Real* out) {
+    auto const cut = execution::cut_row<Space>(outputs);
+    execution::for_each(context.space(), rows * cut.pieces(), kernels::fill_rows<Real, false>{bias, nullptr, out, cut});
+    multiply(context, rows, inputs, outputs, in, weight, Real(1), out);
+  }
+
+  /// y = residual + b + x W.
+  template <class Real, class Space>
+  static void forward_residual(layer_context<Real, Space> const& context, std::int64_t rows, std::int64_t inputs,
+                               std::int64_t outputs, Real const* in, Real const* weight, Real const* bias,
+                               Real const* residual, Real* out) {
+    auto const cut = execution::cut_row<Space>(outputs);
+    execution::for_each(context.space(), rows * cut.pieces(), kernels::fill_rows<Real, true>{bias, residual, out, cut});
+    multiply(context, rows, inputs, outputs, in, weight, Real(1), out);
+  }
+
+  /// y = x W + beta y.
+  template <class Real, class Space>
+  static void multiply(layer_context<Real, Space> const& context, std::int64_t rows, std::int64_t inputs,
+                       std::int64_t outputs, Real const* in, Real const* weight, Real beta, Real* out) {
+    blas::gemm<Space, Real>(context.blas, blas::transpose::no, blas::transpose::no, rows, outputs, inputs, Real(1),
+                            {in, inputs}, {weight, outputs}, beta, {out, outputs});
+    context.stage.progress();
+  }
+
+  template <class Real, class Space>
+  static void backward_input(layer_context<Real, Space> const& context, std::int64_t rows, std::int64_t inputs,
+                             std::int64_t outputs, Real const* grad_out, Real const* weight, Real* grad_in) {
+    blas::gemm<Space, Real>(context.blas, blas::transpose::no, blas::transpose::yes, rows, inputs, outputs, Real(1),
+                            {grad_out, outputs}, {weight, outputs}, Real(0), {grad_in, inputs});
+    context.stage.progress();
+  }
+
+  /// Adds to grad_weight and grad_bias.
+  template <class Real, class Space>
+  static void backward_weight(layer_context<Real, Space> const& context, std::int64_t rows, std::int64_t inputs,
+                              std::int64_t outputs, Real const* in, Real const* grad_out, Real* grad_weight,
+                              Real* grad_bias) {
+    if (rows == 0) return;
+    blas::gemm<Space, Real>(context.blas, blas::transpose::yes, blas::transpose::no, inputs, outputs, rows, Real(1),
+                            {in, inputs}, {grad_out, outputs}, Real(1), {grad_weight, outputs});
+    auto const cut = execution::cut_columns(context.space(), outputs);
+    execution::for_each(context.space(), cut.pieces(), kernels::add_columns<Real>{grad_out, grad_bias, rows, cut});
+    context.stage.progress();
+  }
+};
+
+}  // namespace weft::inline v1::model

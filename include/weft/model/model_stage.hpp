@@ -1,0 +1,466 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// @file
+/// A model as the engine sees it: any ranges of a chain's layers as pipeline stages, with split backward. Larger than
+/// most headers, since it is the one place where slots, parameters, tokens and layers meet.
+
+#include <weft/config.hpp>
+#include <weft/error.hpp>
+#include <weft/execution/blas.hpp>
+#include <weft/execution/kokkos.hpp>
+#include <weft/model/arena.hpp>
+#include <weft/model/chain.hpp>
+#include <weft/model/layer_context.hpp>
+#include <weft/model/token_batch.hpp>
+#include <weft/parameters/parameter_descriptor.hpp>
+#include <weft/parameters/parameter_store.hpp>
+#include <weft/pipeline/boundary.hpp>
+#include <weft/pipeline/boundary_view.hpp>
+#include <weft/pipeline/stage_context.hpp>
+#include <weft/schedule/program_view.hpp>
+#include <weft/topology/partition.hpp>
+#include <weft/topology/stage_graph.hpp>
+
+#include <Kokkos_Core.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace weft::inline v1::model {
+
+/// Serves all stages of one rank. A template on model, precision and execution space only: which layers make up which
+/// stage is data, and no bit of any result depends on it.
+///
+/// Memory: one activation slot of a stage holds what its layers keep and the outputs between them; one weight-context
+/// slot holds what I leaves for W; the rank has one workspace. Nothing here communicates.
+template <class Model, class Real, class Space>
+class model_stage {
+ public:
+  using memory_space = typename Space::memory_space;
+  using views = boundary_views<memory_space>;
+  using context_type = stage_context<Space>;
+  using store_type = parameters::parameter_store<Real, Space>;
+
+  /// `layers` of all stages in order; `my_stages` are this rank's; `largest` is what buffers are made for. Throws
+  /// weft::error unless the ranges follow each other from 0 to Model::layer_count.
+  model_stage(std::vector<topology::layer_range> layers, std::vector<int> const& my_stages, extents largest,
+              std::uint64_t seed, Space const& space = Space{})
+      : layers_(std::move(layers)), largest_(largest), space_(space), blas_(space), stages_(layers_.size()) {
+    check_layers();
+    std::size_t scratch = 0;
+    for (int const stage : my_stages) {
+      if (stage < 0 || stage >= static_cast<int>(layers_.size()))
+        throw error("weft::model_stage: stage " + std::to_string(stage) + " does not exist; there are " +
+                        std::to_string(layers_.size()),
+                    {.stage = stage});
+      scratch = std::max(scratch, lay_out(stage));
+    }
+    workspace_ = bytes(Kokkos::view_alloc(std::string("weft::workspace"), Kokkos::WithoutInitializing), scratch);
+    store_.initialize(seed);
+  }
+
+  /// Drops elements of embedding, attention and branches with this probability while training; 0 at first.
+  void set_dropout(double rate) {
+    if (!(rate >= 0.0 && rate < 1.0))
+      throw error("weft::model_stage: the dropout rate " + std::to_string(rate) +
+                  " is no probability below 1; choose one from 0 to 0.99");
+    dropout_rate_ = rate;
+  }
+
+  /// Parameters of any range of layers, in the order of the layers, every use site of tied ones.
+  [[nodiscard]] static std::vector<parameters::parameter_descriptor> describe(topology::layer_range range) {
+    std::vector<parameters::parameter_descriptor> all;
+    for (int layer = range.first; layer < range.last; ++layer)
+      for (auto& each : describe(layer)) all.push_back(std::move(each));
+    return all;
+  }
+
+  /// What leaves the edge's source: [sequences][length][width] of Real between two layers, nothing before the first
+  /// layer and after the last one.
+  [[nodiscard]] weft::boundary boundary(topology::edge const& edge) const {
+    int const position = layers_[static_cast<std::size_t>(edge.source)].last;
+    weft::boundary result;
+    result.add(scalar_of<Real>, is_between_layers(position) ? Model::boundary_elements(largest_) : 0);
+    return result;
+  }
+
+  /// Makes room for the program's slots; called once per program, keeps the largest of each.
+  void prepare(int stage, schedule::slot_counts const& slots) {
+    stage_data& data = stages_[static_cast<std::size_t>(stage)];
+    grow(data.activations, data.activation_slots, std::max(1, slots.activation), data.activation_bytes,
+         "weft::activations");
+    if (slots.weight_context > 0) make_weight_slots(data, slots.weight_context);
+  }
+
+  /// Copies the batch's tokens to the execution space and checks them; call before a program is played. Throws
+  /// weft::error if the batch does not fit the extents or names tokens that the vocabulary lacks.
+  void begin(token_batch const& batch) {
+    check_batch(batch);
+    batch_ = batch;
+    std::size_t const count = static_cast<std::size_t>(batch.sequences) * static_cast<std::size_t>(batch.sequence_length);
+    if (has_embedding_) upload(inputs_, batch.inputs, count);
+    if (has_head_) upload(targets_, batch.targets, count);
+    if (loss_sums_.extent(0) < static_cast<std::size_t>(batch.micro_batches)) {
+      loss_sums_ = decltype(loss_sums_)("weft::loss_sums", static_cast<std::size_t>(batch.micro_batches));
+      loss_sums_host_ = Kokkos::create_mirror_view(loss_sums_);
+    }
+    host_sums_.assign(static_cast<std::size_t>(batch.micro_batches), 0.0);
+    Kokkos::deep_copy(space_, loss_sums_, 0.0);
+    execution::fence(space_, "weft::begin");
+  }
+
+  void forward(context_type& where, views const& in, views& out) {
+    stage_data& data = begin_call(where);
+    extents const size = size_of(where.micro_batch());
+    std::byte* const slot = data.activations.data() + data.activation_bytes * static_cast<std::size_t>(where.slot());
+    Real* const leaves = output(out, where.stage(), size);
+    Real const* from = input(in);
+    if (data.layers.empty()) {
+      copy(where.space(), from, leaves, data.range.last, size);
+      return;
+    }
+    for (layer_place const& place : data.layers) {
+      bool const is_last_here = place.number + 1 == data.range.last;
+      Real* const to = is_last_here ? leaves : reinterpret_cast<Real*>(slot + place.output);
+      auto const inner = make_context(where, data, place, size);
+      visit(place.number, [&](auto layer) { decltype(layer)::type::forward(inner, from, to, slot + place.saved); });
+      from = to;
+      where.progress();
+    }
+    if (data.range.last == Model::layer_count) last_forward_ = {where.stage(), where.slot(), size};
+  }
+
+  /// I: the gradient of the stage's input, and in the weight-context slot what W will need.
+  void backward_input(context_type& where, views const& in, views const& grad_out, views& grad_in) {
+    stage_data& data = begin_call(where);
+    make_weight_slots(data, where.weight_slot() + 1);
+    extents const size = size_of(where.micro_batch());
+    Real* const leaves = grad_in.empty() ? nullptr : sized(grad_in, data.range.first, size);
+    Real const* from = input(grad_out);
+    if (data.layers.empty()) {
+      copy(where.space(), from, leaves, data.range.first, size);
+      return;
+    }
+    std::byte* const kept = weight_slot(data, where);
+    for (std::size_t index = data.layers.size(); index-- > 0;) {
+      layer_place const& place = data.layers[index];
+      Real* const to = index == 0 ? leaves : reinterpret_cast<Real*>(kept + place.grad_in);
+      call_backward(where, data, index, in, size, [&](auto layer, auto const& inner, Real const* fed, std::byte* saved) {
+        decltype(layer)::type::backward_input(inner, fed, from, to, saved, kept + place.kept);
+      });
+      from = to;
+      where.progress();
+    }
+  }
+
+  /// W: adds this micro-batch's share to the weight gradients.
+  void backward_weight(context_type& where, views const& in, views const& grad_out) {
+    stage_data& data = begin_call(where);
+    if (data.layers.empty()) return;
+    extents const size = size_of(where.micro_batch());
+    std::byte* const kept = weight_slot(data, where);
+    for (std::size_t index = data.layers.size(); index-- > 0;) {
+      bool const is_last_here = index + 1 == data.layers.size();
+      Real const* const from =
+          is_last_here ? input(grad_out) : reinterpret_cast<Real const*>(kept + data.layers[index + 1].grad_in);
+      call_backward(where, data, index, in, size, [&](auto layer, auto const& inner, Real const* fed, std::byte* saved) {
+        decltype(layer)::type::backward_weight(inner, fed, from, saved, kept + data.layers[index].kept);
+      });
+      where.progress();
+    }
+  }
+
+  [[nodiscard]] store_type& parameters() { return store_; }
+  [[nodiscard]] store_type const& parameters() const { return store_; }
+
+  /// Sum of -log p over the counted tokens of each micro-batch, ascending; zeros where this rank has no head. Waits for
+  /// the last F.
+  [[nodiscard]] std::vector<double> const& loss_sums() {
+    if (has_head_) {
+      Kokkos::deep_copy(space_, loss_sums_host_, loss_sums_);
+      execution::fence(space_, "weft::loss_sums");
+      for (std::size_t index = 0; index < host_sums_.size(); ++index) host_sums_[index] = loss_sums_host_(index);
+    }
+    return host_sums_;
+  }
+
+  /// Logits [vocabulary] at a position of a sequence of the micro-batch whose F the head ran last. Only on the head's
+  /// rank, and before that micro-batch's backward.
+  void last_logits(int sequence, int position, float* host_out) {
+    auto const& [stage, slot, size] = last_forward_;
+    if (stage < 0 || sequence < 0 || sequence >= size.sequences_per_micro_batch || position < 0 ||
+        position >= size.sequence_length)
+      throw error("weft::model_stage: there are no logits for sequence " + std::to_string(sequence) + ", position " +
+                  std::to_string(position) + "; ask the rank of the head, for a micro-batch that ran last");
+    stage_data& data = stages_[static_cast<std::size_t>(stage)];
+    layer_place const& place = data.layers.back();
+    std::byte* const saved =
+        data.activations.data() + data.activation_bytes * static_cast<std::size_t>(slot) + place.saved;
+    visit(place.number, [&, size = size](auto layer) {
+      using layer_type = typename decltype(layer)::type;
+      if constexpr (layer_type::is_last) {
+        std::size_t const columns = static_cast<std::size_t>(layer_type::vocabulary);
+        std::size_t const row = static_cast<std::size_t>(sequence) * static_cast<std::size_t>(size.sequence_length) +
+                                static_cast<std::size_t>(position);
+        Kokkos::View<Real const*, memory_space, Kokkos::MemoryUnmanaged> const on_device(
+            layer_type::template logits<Real>(saved, size) + row * columns, columns);
+        auto const host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, on_device);
+        for (std::size_t index = 0; index < columns; ++index) host_out[index] = static_cast<float>(host(index));
+      }
+    });
+  }
+
+  /// Bytes that this rank holds for activations, weight contexts and workspace together.
+  [[nodiscard]] std::size_t buffer_bytes() const {
+    std::size_t sum = workspace_.extent(0);
+    for (stage_data const& each : stages_) sum += each.activations.extent(0) + each.weight_contexts.extent(0);
+    return sum;
+  }
+
+ private:
+  using bytes = Kokkos::View<std::byte*, memory_space>;
+  using token_view = Kokkos::View<std::int32_t*, memory_space>;
+  using sum_view = Kokkos::View<double*, memory_space>;
+
+  /// Where a layer's things lie in its stage's slots, in bytes from the slot's begin.
+  struct layer_place {
+    int number = 0;              ///< in the whole model
+    int first_entry = 0;         ///< of its parameters in the store
+    int entries = 0;
+    std::size_t saved = 0;       ///< in the activation slot
+    std::size_t output = 0;      ///< in the activation slot, unless it is the stage's last layer
+    std::size_t kept = 0;        ///< in the weight-context slot
+    std::size_t grad_in = 0;     ///< in the weight-context slot, unless it is the stage's first layer
+  };
+
+  struct stage_data {
+    bool is_mine = false;
+    topology::layer_range range{};
+    std::vector<layer_place> layers;
+    std::size_t activation_bytes = 0;
+    std::size_t weight_bytes = 0;
+    int activation_slots = 0;
+    int weight_slots = 0;
+    bytes activations;
+    bytes weight_contexts;
+  };
+
+  struct last_forward {
+    int stage = -1;
+    int slot = 0;
+    extents size;
+  };
+
+  template <class Visitor>
+  static void visit(int layer, Visitor&& visitor) {
+    Model::visit(layer, [&](auto tag, int) { visitor(tag); });
+  }
+  static std::vector<parameters::parameter_descriptor> describe(int layer) {
+    return Model::visit(layer, [](auto tag, int index) { return decltype(tag)::type::describe(index); });
+  }
+  static bool is_between_layers(int position) { return position > 0 && position < Model::layer_count; }
+
+  void check_layers() const {
+    int next = 0;
+    for (std::size_t stage = 0; stage < layers_.size(); ++stage) {
+      if (layers_[stage].first != next || layers_[stage].last < next)
+        throw error("weft::model_stage: stage " + std::to_string(stage) + " has layers [" +
+                        std::to_string(layers_[stage].first) + ", " + std::to_string(layers_[stage].last) +
+                        "), but must begin with layer " + std::to_string(next) +
+                        "; give every stage the range that follows its predecessor's",
+                    {.stage = static_cast<int>(stage)});
+      next = layers_[stage].last;
+    }
+    if (next != Model::layer_count)
+      throw error("weft::model_stage: the stages hold " + std::to_string(next) + " layers, the model has " +
+                  std::to_string(Model::layer_count) + "; make the ranges add up");
+    if (largest_.sequences_per_micro_batch < 0 || largest_.sequence_length < 1 ||
+        largest_.sequence_length > Model::positions)
+      throw error("weft::model_stage: sequences of " + std::to_string(largest_.sequence_length) +
+                  " tokens do not fit the model's " + std::to_string(Model::positions) +
+                  " positions; choose a length from 1 to that");
+  }
+
+  /// Registers a stage's parameters, finds its layout, returns the workspace that it needs.
+  std::size_t lay_out(int stage) {
+    stage_data& data = stages_[static_cast<std::size_t>(stage)];
+    data.is_mine = true;
+    data.range = layers_[static_cast<std::size_t>(stage)];
+    int entry = store_.add_stage(stage, describe(data.range));
+    std::size_t scratch = 0;
+    arena saved;
+    arena kept;
+    for (int number = data.range.first; number < data.range.last; ++number) {
+      layer_place place;
+      place.number = number;
+      place.first_entry = entry;
+      place.entries = static_cast<int>(describe(number).size());
+      entry += place.entries;
+      visit(number, [&](auto tag) {
+        using layer = typename decltype(tag)::type;
+        has_embedding_ = has_embedding_ || layer::is_first;
+        has_head_ = has_head_ || layer::is_last;
+        place.saved = saved.used();
+        static_cast<void>(saved.take<std::byte>(static_cast<std::int64_t>(layer::template saved_bytes<Real>(largest_))));
+        place.output = saved.used();
+        if (number + 1 < data.range.last) static_cast<void>(saved.take<Real>(layer::output_elements(largest_)));
+        place.kept = kept.used();
+        static_cast<void>(
+            kept.take<std::byte>(static_cast<std::int64_t>(layer::template weight_context_bytes<Real>(largest_))));
+        place.grad_in = kept.used();
+        if (number > data.range.first) static_cast<void>(kept.take<Real>(Model::boundary_elements(largest_)));
+        scratch = std::max(scratch, layer::template workspace_bytes<Real>(largest_));
+      });
+      data.layers.push_back(place);
+    }
+    data.activation_bytes = saved.used();
+    data.weight_bytes = kept.used();
+    return scratch;
+  }
+
+  static void grow(bytes& buffer, int& slots, int wanted, std::size_t slot_bytes, char const* label) {
+    if (wanted <= slots) return;
+    slots = wanted;
+    buffer = bytes();  // gives the old one back first
+    buffer = bytes(Kokkos::view_alloc(std::string(label), Kokkos::WithoutInitializing),
+                   slot_bytes * static_cast<std::size_t>(wanted));
+  }
+  static void make_weight_slots(stage_data& data, int wanted) {
+    grow(data.weight_contexts, data.weight_slots, wanted, data.weight_bytes, "weft::weight_contexts");
+  }
+  static std::byte* weight_slot(stage_data& data, context_type const& where) {
+    return data.weight_contexts.data() + data.weight_bytes * static_cast<std::size_t>(where.weight_slot());
+  }
+
+  void check_batch(token_batch const& batch) const {
+    auto const refuse = [](std::string const& message) { throw error("weft::model_stage: " + message); };
+    if (batch.micro_batches < 1 || batch.sequences < 0)
+      refuse("a batch of " + std::to_string(batch.sequences) + " sequences cannot be cut into " +
+             std::to_string(batch.micro_batches) + " micro-batches; name at least one");
+    if (batch.sequence_length < 1 || batch.sequence_length > largest_.sequence_length)
+      refuse("sequences have " + std::to_string(batch.sequence_length) + " tokens, buffers are for " +
+             std::to_string(largest_.sequence_length) + "; raise extents::sequence_length or cut the sequences");
+    if (micro_batch_range(batch, 0).count > largest_.sequences_per_micro_batch)
+      refuse("a micro-batch has " + std::to_string(micro_batch_range(batch, 0).count) +
+             " sequences, buffers are for " + std::to_string(largest_.sequences_per_micro_batch) +
+             "; raise extents::sequences_per_micro_batch or the number of micro-batches");
+    std::int64_t const count = static_cast<std::int64_t>(batch.sequences) * batch.sequence_length;
+    if (has_embedding_) check_tokens(batch.inputs, count, 0, "input");
+    if (has_head_) check_tokens(batch.targets, count, -1, "target");
+  }
+  static void check_tokens(std::int32_t const* tokens, std::int64_t count, std::int32_t smallest, char const* what) {
+    for (std::int64_t index = 0; index < count; ++index)
+      if (tokens[index] < smallest || tokens[index] >= Model::vocabulary)
+        throw error("weft::model_stage: " + std::string(what) + " number " + std::to_string(index) + " is " +
+                    std::to_string(tokens[index]) + ", outside the vocabulary of " +
+                    std::to_string(Model::vocabulary) + "; check how the text was made into tokens");
+  }
+
+  void upload(token_view& to, std::int32_t const* from, std::size_t count) {
+    if (to.extent(0) < count)
+      to = token_view(Kokkos::view_alloc(std::string("weft::tokens"), Kokkos::WithoutInitializing), count);
+    if (count == 0) return;
+    using device_part = Kokkos::View<std::int32_t*, memory_space, Kokkos::MemoryUnmanaged>;
+    using host_part = Kokkos::View<std::int32_t const*, Kokkos::HostSpace, Kokkos::MemoryUnmanaged>;
+    Kokkos::deep_copy(space_, device_part(to.data(), count), host_part(from, count));
+  }
+
+  stage_data& begin_call(context_type const& where) {
+    stage_data& data = stages_[static_cast<std::size_t>(where.stage())];
+    if (!data.is_mine)
+      throw error("weft::model_stage: stage " + std::to_string(where.stage()) +
+                      " was not given to this rank; name it in my_stages",
+                  {.stage = where.stage(), .micro_batch = where.micro_batch()});
+    if (where.slot() >= data.activation_slots)
+      throw error("weft::model_stage: activation slot " + std::to_string(where.slot()) + " of stage " +
+                      std::to_string(where.stage()) + " does not exist; call prepare with the program's slots",
+                  {.stage = where.stage(), .micro_batch = where.micro_batch()});
+    blas_.bind(where.space());
+    return data;
+  }
+
+  [[nodiscard]] extents size_of(int micro_batch) const {
+    return {micro_batch_range(batch_, micro_batch).count, batch_.sequence_length};
+  }
+
+  layer_context<Real, Space> make_context(context_type const& where, stage_data const&, layer_place const& place,
+                                          extents size) {
+    sequence_range const range = micro_batch_range(batch_, where.micro_batch());
+    std::int64_t const first_token = static_cast<std::int64_t>(range.first) * batch_.sequence_length;
+    layer_context<Real, Space> made{.stage = where, .blas = blas_, .size = size, .parameters = {},
+                                    .workspace = arena(workspace_.data()), .dropout = {}};
+    auto const& entries = store_.entries();
+    for (int index = 0; index < place.entries; ++index) {
+      auto const& entry = entries[static_cast<std::size_t>(place.first_entry + index)];
+      made.parameters.value[index] = store_.value(entry).data();
+      made.parameters.gradient[index] = store_.gradient(entry).data();
+    }
+    if (has_embedding_) made.inputs = inputs_.data() + first_token;
+    if (has_head_) {
+      made.targets = targets_.data() + first_token;
+      made.loss_sum = loss_sums_.data() + where.micro_batch();
+    }
+    made.gradient_scale = batch_.counted_tokens > 0 ? 1.0 / static_cast<double>(batch_.counted_tokens) : 0.0;
+    made.dropout = {batch_.training ? dropout_rate_ : 0.0, batch_.seed, batch_.step, range.first, place.number};
+    return made;
+  }
+
+  /// What both halves of backward need of one layer: its input (the stage's, or its predecessor's output) and what F kept.
+  template <class Call>
+  void call_backward(context_type& where, stage_data& data, std::size_t index, views const& in, extents size,
+                     Call const& call) {
+    std::byte* const slot = data.activations.data() + data.activation_bytes * static_cast<std::size_t>(where.slot());
+    layer_place const& place = data.layers[index];
+    Real const* const fed =
+        index == 0 ? input(in) : reinterpret_cast<Real const*>(slot + data.layers[index - 1].output);
+    auto const inner = make_context(where, data, place, size);
+    visit(place.number, [&](auto layer) { call(layer, inner, fed, slot + place.saved); });
+  }
+
+  static Real const* input(views const& side) {
+    return side.empty() ? nullptr : side[0].template view<Real>(0).data();
+  }
+  static Real* sized(views& side, int position, extents size) {
+    side[0].set_elements(0, is_between_layers(position) ? Model::boundary_elements(size) : 0);
+    return side[0].template view<Real>(0).data();
+  }
+  Real* output(views& out, int stage, extents size) const {
+    return out.empty() ? nullptr : sized(out, layers_[static_cast<std::size_t>(stage)].last, size);
+  }
+
+  /// A stage without layers hands on what it got.
+  static void copy(Space const& space, Real const* from, Real* to, int position, extents size) {
+    std::int64_t const elements = is_between_layers(position) ? Model::boundary_elements(size) : 0;
+    if (elements == 0 || to == nullptr || from == nullptr) return;
+    using source = Kokkos::View<Real const*, memory_space, Kokkos::MemoryUnmanaged>;
+    using destination = Kokkos::View<Real*, memory_space, Kokkos::MemoryUnmanaged>;
+    Kokkos::deep_copy(space, destination(to, static_cast<std::size_t>(elements)),
+                      source(from, static_cast<std::size_t>(elements)));
+  }
+
+  std::vector<topology::layer_range> layers_;
+  extents largest_;
+  Space space_;
+  blas::handle<Space> blas_;
+  store_type store_;
+  std::vector<stage_data> stages_;
+  bytes workspace_;
+  token_view inputs_;
+  token_view targets_;
+  sum_view loss_sums_;
+  typename sum_view::HostMirror loss_sums_host_;
+  std::vector<double> host_sums_;
+  token_batch batch_;
+  last_forward last_forward_;
+  double dropout_rate_ = 0.0;
+  bool has_embedding_ = false;
+  bool has_head_ = false;
+};
+
+}  // namespace weft::inline v1::model

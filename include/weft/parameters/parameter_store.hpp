@@ -1,0 +1,162 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <weft/config.hpp>
+#include <weft/error.hpp>
+#include <weft/execution/kokkos.hpp>
+#include <weft/execution/random.hpp>
+#include <weft/parameters/parameter_descriptor.hpp>
+
+#include <Kokkos_Core.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace weft::inline v1::parameters {
+
+/// Owns every parameter of this rank's stages, and all that training keeps beside them, in flat buffers at fixed
+/// addresses: value, gradient, first and second moment. Value and moments have two version slots: STEP reads the current
+/// one and writes the next one, `commit` swaps, so a step that must not count is simply not committed.
+///
+/// One entry is one *use site*: a tied parameter that is used twice on this rank has two entries, each with its own
+/// value and its own gradient accumulator. Does not communicate.
+template <class Real, class Space>
+class parameter_store {
+ public:
+  using execution_space = Space;
+  using view_type = execution::flat_view<Real, Space>;
+
+  struct entry {
+    parameter_descriptor descriptor;
+    int stage = 0;
+    std::int64_t offset = 0;    ///< of its first element in the stage's buffers
+    std::int64_t elements = 0;
+    int buffer = 0;             ///< which of the store's stages, in the order of `add_stage`
+  };
+
+  /// Numbers of Real kept per parameter: two values, the gradient, twice two moments.
+  static constexpr int copies = 7;
+
+  /// Allocates a stage's buffers, zeroed; returns the index of its first entry. Every tensor starts at a multiple of
+  /// 64 elements.
+  int add_stage(int stage, std::vector<parameter_descriptor> descriptors) {
+    int const first = static_cast<int>(entries_.size());
+    std::int64_t offset = 0;
+    for (parameter_descriptor& each : descriptors) {
+      std::int64_t const elements = each.elements();
+      entries_.push_back(entry{std::move(each), stage, offset, elements, static_cast<int>(buffers_.size())});
+      offset += (elements + alignment - 1) / alignment * alignment;
+    }
+    std::size_t const size = static_cast<std::size_t>(offset);
+    stage_buffers made;
+    for (int slot = 0; slot < 2; ++slot) {
+      made.value[slot] = storage("weft::parameter_value", size);
+      made.first[slot] = storage("weft::first_moment", size);
+      made.second[slot] = storage("weft::second_moment", size);
+    }
+    made.gradient = storage("weft::parameter_gradient", size);
+    buffers_.push_back(std::move(made));
+    return first;
+  }
+
+  [[nodiscard]] std::vector<entry> const& entries() const { return entries_; }
+
+  /// Flat views on one tensor. Those of the other version slot are what STEP writes.
+  [[nodiscard]] view_type value(entry const& which) const { return view(of(which).value[current_], which); }
+  [[nodiscard]] view_type first_moment(entry const& which) const { return view(of(which).first[current_], which); }
+  [[nodiscard]] view_type second_moment(entry const& which) const { return view(of(which).second[current_], which); }
+  [[nodiscard]] view_type gradient(entry const& which) const { return view(of(which).gradient, which); }
+  [[nodiscard]] view_type next_value(entry const& which) const { return view(of(which).value[1 - current_], which); }
+  [[nodiscard]] view_type next_first_moment(entry const& which) const {
+    return view(of(which).first[1 - current_], which);
+  }
+  [[nodiscard]] view_type next_second_moment(entry const& which) const {
+    return view(of(which).second[1 - current_], which);
+  }
+
+  /// Makes what STEP wrote the current state. Every entry must have been stepped or kept since the last commit.
+  void commit() noexcept { current_ = 1 - current_; }
+
+  /// For entries that STEP leaves alone (frozen ones): the next state is the current one.
+  void keep(Space const& space, entry const& which) const {
+    Kokkos::deep_copy(space, next_value(which), value(which));
+    Kokkos::deep_copy(space, next_first_moment(which), first_moment(which));
+    Kokkos::deep_copy(space, next_second_moment(which), second_moment(which));
+  }
+
+  /// Queues on `space`; does not wait.
+  void zero_gradients(Space const& space) const {
+    for (stage_buffers const& each : buffers_) Kokkos::deep_copy(space, each.gradient, Real(0));
+  }
+
+  /// Fills every current value as its descriptor says, and zeroes moments. A normal number is a function of (seed, name,
+  /// logical element), made on the host, so that all ranks, splits and backends start with the same bits.
+  void initialize(std::uint64_t seed) const {
+    for (entry const& each : entries_) {
+      std::vector<Real> host(static_cast<std::size_t>(each.elements), Real(0));
+      if (each.descriptor.init == initializer::ones) host.assign(host.size(), Real(1));
+      if (each.descriptor.init == initializer::normal) fill_normal(host, each.descriptor, seed);
+      write(value(each), host.data());
+    }
+    for (stage_buffers const& each : buffers_) {
+      Kokkos::deep_copy(each.first[current_], Real(0));
+      Kokkos::deep_copy(each.second[current_], Real(0));
+    }
+  }
+
+  /// Copies between a view of this store and host memory of as many elements; wait until done.
+  static void read(view_type const& from, Real* host) {
+    Kokkos::deep_copy(host_view(host, from.extent(0)), from);
+  }
+  static void write(view_type const& to, Real const* host) {
+    Kokkos::deep_copy(to, const_host_view(host, to.extent(0)));
+  }
+
+ private:
+  using storage = Kokkos::View<Real*, Kokkos::LayoutRight, typename Space::memory_space>;
+  using host_view = Kokkos::View<Real*, Kokkos::LayoutRight, Kokkos::HostSpace, Kokkos::MemoryUnmanaged>;
+  using const_host_view = Kokkos::View<Real const*, Kokkos::LayoutRight, Kokkos::HostSpace, Kokkos::MemoryUnmanaged>;
+
+  static constexpr std::int64_t alignment = 64;
+
+  struct stage_buffers {
+    storage value[2];
+    storage first[2];
+    storage second[2];
+    storage gradient;
+  };
+
+  [[nodiscard]] stage_buffers const& of(entry const& which) const {
+    return buffers_[static_cast<std::size_t>(which.buffer)];
+  }
+  [[nodiscard]] static view_type view(storage const& buffer, entry const& which) {
+    return view_type(buffer.data() + which.offset, static_cast<std::size_t>(which.elements));
+  }
+
+  /// Four elements share one Philox counter (element / 4, hash of the name).
+  static void fill_normal(std::vector<Real>& host, parameter_descriptor const& descriptor, std::uint64_t seed) {
+    std::uint64_t const name = random::hash(descriptor.name);
+    for (std::size_t first = 0; first < host.size(); first += 4) {
+      std::uint64_t const group = first / 4;
+      random::words const drawn = random::philox(
+          random::words{{static_cast<std::uint32_t>(group), static_cast<std::uint32_t>(group >> 32),
+                         static_cast<std::uint32_t>(name), static_cast<std::uint32_t>(name >> 32)}},
+          random::make_key(seed));
+      random::pair const low = random::normal(drawn.word[0], drawn.word[1]);
+      random::pair const high = random::normal(drawn.word[2], drawn.word[3]);
+      double const four[4] = {low.first, low.second, high.first, high.second};
+      for (std::size_t lane = 0; lane < 4 && first + lane < host.size(); ++lane)
+        host[first + lane] = static_cast<Real>(descriptor.standard_deviation * four[lane]);
+    }
+  }
+
+  std::vector<entry> entries_;
+  std::vector<stage_buffers> buffers_;
+  int current_ = 0;
+};
+
+}  // namespace weft::inline v1::parameters
