@@ -52,7 +52,7 @@ class program {
     row_begin_ = size_;
   }
 
-  constexpr void set_slots(detail::buffer<slot_counts> slots) { slots_ = std::move(slots); }
+  constexpr void set_slots(weft::detail::buffer<slot_counts> slots) { slots_ = std::move(slots); }
   constexpr void set_carry(carry_view carry) { carry_ = carry; }
 
   [[nodiscard]] constexpr int action_count() const { return size_; }
@@ -73,11 +73,11 @@ class program {
 
  private:
   topology::stage_graph graph_;
-  detail::buffer<action> actions_;
-  detail::buffer<row_view> rows_;
-  detail::buffer<int> row_of_rank_;
-  detail::buffer<slot_counts> slots_;
-  detail::buffer<char> name_;
+  weft::detail::buffer<action> actions_;
+  weft::detail::buffer<row_view> rows_;
+  weft::detail::buffer<int> row_of_rank_;
+  weft::detail::buffer<slot_counts> slots_;
+  weft::detail::buffer<char> name_;
   int size_ = 0;
   int row_begin_ = 0;
   int row_count_ = 0;

@@ -48,8 +48,8 @@ class stage_graph {
     if (stages < 1) throw error("weft::stage_graph: " + std::to_string(stages) + " stages; a graph has at least 1");
     stage_graph graph;
     graph.stages_ = stages;
-    graph.rank_of_stage_ = detail::buffer<int>(stages);
-    graph.edges_ = detail::buffer<edge>(stages - 1);
+    graph.rank_of_stage_ = weft::detail::buffer<int>(stages);
+    graph.edges_ = weft::detail::buffer<edge>(stages - 1);
     for (int stage = 0; stage + 1 < stages; ++stage) graph.edges_[stage] = edge{stage, stage + 1};
     return graph;
   }
@@ -81,10 +81,10 @@ class stage_graph {
     graph.stages_ = other.stages;
     graph.ranks_ = other.ranks;
     graph.copies_ = other.copies;
-    graph.rank_of_stage_ = detail::buffer<int>(other.stages * other.copies);
+    graph.rank_of_stage_ = weft::detail::buffer<int>(other.stages * other.copies);
     for (int index = 0; index < other.stages * other.copies; ++index)
       graph.rank_of_stage_[index] = other.rank_of_stage[index];
-    graph.edges_ = detail::buffer<edge>(other.edge_count);
+    graph.edges_ = weft::detail::buffer<edge>(other.edge_count);
     for (int index = 0; index < other.edge_count; ++index) graph.edges_[index] = other.edges[index];
     return graph;
   }
@@ -104,11 +104,11 @@ class stage_graph {
     if (position < edges_.size() && edges_[position] == added)
       throw error("weft::stage_graph: the edge from stage " + std::to_string(added.source) + " to stage " +
                   std::to_string(added.destination) + " exists; send two tensors as two components of one boundary");
-    detail::buffer<edge> longer(edges_.size() + 1);
+    weft::detail::buffer<edge> longer(edges_.size() + 1);
     for (int index = 0; index < position; ++index) longer[index] = edges_[index];
     longer[position] = added;
     for (int index = position; index < edges_.size(); ++index) longer[index + 1] = edges_[index];
-    edges_ = static_cast<detail::buffer<edge>&&>(longer);
+    edges_ = static_cast<weft::detail::buffer<edge>&&>(longer);
   }
 
   [[nodiscard]] static constexpr bool before(edge const& left, edge const& right) {
@@ -119,7 +119,7 @@ class stage_graph {
   constexpr void put(Placement const& placement, int ranks) {
     ranks_ = ranks;
     copies_ = placement.copies;
-    rank_of_stage_ = detail::buffer<int>(stages_ * copies_);
+    rank_of_stage_ = weft::detail::buffer<int>(stages_ * copies_);
     for (int copy = 0; copy < copies_; ++copy)
       for (int stage = 0; stage < stages_; ++stage) {
         int const rank = placement.rank_of(stage, copy, ranks);
@@ -133,8 +133,8 @@ class stage_graph {
   int stages_ = 0;
   int ranks_ = 1;
   int copies_ = 1;
-  detail::buffer<int> rank_of_stage_;
-  detail::buffer<edge> edges_;
+  weft::detail::buffer<int> rank_of_stage_;
+  weft::detail::buffer<edge> edges_;
 };
 
 }  // namespace weft::inline v1::topology

@@ -75,19 +75,29 @@ class scanner {
   constexpr bool survey() {
     auto const& graph = program.graph;
     unsigned kinds = 0;
+    int const stage_limit = stages;
+    int const copy_limit = graph.copies;
+    unsigned const micro_batch_limit = static_cast<unsigned>(micro_batches);
+    int const* const rank_of_stage = graph.rank_of_stage;
     for (int rank = 0; rank < program.ranks(); ++rank) {
       row_view const row = program.row(rank);
-      found.actions += row.size;
-      for (action const* cell = row.begin(); cell != row.end(); ++cell) {
-        kinds |= 1u << static_cast<unsigned>(cell->what);
-        if (cell->stage >= stages)
-          return report(defect::out_of_range, rank, cell, -1, cell->stage, stages), false;
-        if (static_cast<int>(cell->micro_batch) >= micro_batches && cell->what < op::reduce_gradient)
-          return report(defect::out_of_range, rank, cell, -1, static_cast<int>(cell->micro_batch), micro_batches), false;
-        if (cell->copy >= graph.copies)
-          return report(defect::out_of_range, rank, cell, -1, cell->copy, graph.copies), false;
-        if (graph.rank_of_stage[cell->copy * stages + cell->stage] != rank && cell->what != op::norm)
-          report(defect::wrong_rank, rank, cell, graph.rank_of(cell->stage, cell->copy));
+      int const size = row.size;
+      action const* const actions = row.actions;
+      found.actions += size;
+      for (int index = 0; index < size; ++index) {
+        action const cell = actions[index];
+        kinds |= 1u << static_cast<unsigned>(cell.what);
+        if (cell.stage < stage_limit && cell.micro_batch < micro_batch_limit && cell.copy < copy_limit &&
+            rank_of_stage[cell.copy * stage_limit + cell.stage] == rank)
+          continue;
+        action const* const where = actions + index;
+        if (cell.what == op::norm) continue;
+        if (cell.stage >= stages) return report(defect::out_of_range, rank, where, -1, cell.stage, stages), false;
+        if (cell.copy >= graph.copies) return report(defect::out_of_range, rank, where, -1, cell.copy, graph.copies), false;
+        if (cell.micro_batch >= micro_batch_limit && cell.what < op::reduce_gradient)
+          return report(defect::out_of_range, rank, where, -1, static_cast<int>(cell.micro_batch), micro_batches), false;
+        if (graph.rank_of(cell.stage, cell.copy) != rank)
+          report(defect::wrong_rank, rank, where, graph.rank_of(cell.stage, cell.copy));
       }
     }
     auto const any = [kinds](op what) { return (kinds >> static_cast<unsigned>(what) & 1u) != 0; };
