@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# SPDX-FileCopyrightText: 2026 The weft authors
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+# Instructions per scheduled action, counted by callgrind: the same number on every run, so that CI can gate on it.
+# Two runs of different length are subtracted, so that start-up does not count. Also fails if a steady step allocates.
+#
+#     bench/count_instructions.sh build/bin/host_cost [LIMIT]
+set -euo pipefail
+program=$1
+limit=${2:-500}
+command -v valgrind >/dev/null || { echo "count_instructions: valgrind is missing; apt-get install valgrind" >&2; exit 2; }
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+run() { # run STEPS: prints "<actions> <instructions>"
+  local out
+  out=$(valgrind --tool=callgrind --callgrind-out-file="$dir/out.$1" "$program" --steps "$1" 2>"$dir/log.$1") ||
+    { cat "$dir/log.$1" >&2; echo "count_instructions: a step of the steady state allocates, or the program failed: $out" >&2; exit 1; }
+  echo "$(sed -n 's/^actions \([0-9]*\) .*/\1/p' <<<"$out") $(sed -n 's/^summary: \([0-9]*\).*/\1/p;s/^totals: \([0-9]*\).*/\1/p' "$dir/out.$1" | head -n 1)"
+}
+read -r few_actions few < <(run 10)
+read -r many_actions many < <(run 110)
+each=$(( (many - few) / (many_actions - few_actions) ))
+echo "instructions per action: $each (limit $limit); allocations per step: 0"
+[ "$each" -le "$limit" ]

@@ -1,0 +1,72 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <weft/pipeline/wire_buffer.hpp>
+#include <weft/schedule/program_view.hpp>
+#include <weft/transport/endpoint.hpp>
+
+#include <cstring>
+#include <vector>
+
+namespace bench {
+
+/// A transport that takes no time: every message that a rank waits for has come already, well-formed. What is left of a
+/// step is the host cost of weft itself, without MPI and without waiting.
+class echo_endpoint final : public weft::transport::endpoint {
+ public:
+  echo_endpoint(weft::schedule::program_view const& program, int rank, weft::boundary const& layout)
+      : program_(program), rank_(rank), layout_(layout), next_(static_cast<std::size_t>(2 * program.graph.edge_count)) {
+    weft::boundary_view<Kokkos::HostSpace> const view(nullptr, &layout_);
+    payload_ = view.bytes();
+  }
+
+  [[nodiscard]] int rank() const override { return rank_; }
+  [[nodiscard]] int size() const override { return program_.ranks(); }
+  [[nodiscard]] weft::transport::request send(void const*, std::size_t, int, int) override { return {1, true}; }
+  [[nodiscard]] weft::transport::request receive(void* data, std::size_t, int, int tag) override {
+    auto const& edge = program_.graph.edges[tag / 2];
+    bool const is_gradient = tag % 2 == 1;
+    int& micro_batch = next_[static_cast<std::size_t>(tag)];
+    weft::wire_header const header{static_cast<std::uint16_t>(is_gradient ? edge.source : edge.destination),
+                                   static_cast<std::uint8_t>(is_gradient), weft::digest_of_types(layout_),
+                                   static_cast<std::uint32_t>(micro_batch), payload_};
+    std::int64_t const counts[weft::boundary::max_components] = {layout_.components[0].elements};
+    std::memcpy(data, &header, sizeof header);
+    std::memcpy(static_cast<std::byte*>(data) + sizeof header, counts, sizeof counts);
+    if (++micro_batch == program_.micro_batches) micro_batch = 0;
+    return {1, true};
+  }
+  [[nodiscard]] bool test(weft::transport::request& posted) override {
+    posted = {};
+    return true;
+  }
+  [[nodiscard]] std::size_t received_bytes() const override { return 128 + payload_; }
+  void abandon(weft::transport::request& posted) noexcept override { posted = {}; }
+  void announce_failure(std::string_view) noexcept override {}
+  void check_failure() override {}
+  void yield() noexcept override {}
+  [[nodiscard]] std::unique_lock<std::mutex> launch_lock() override { return {}; }
+
+ private:
+  weft::schedule::program_view program_;
+  int rank_;
+  weft::boundary layout_;
+  std::size_t payload_ = 0;
+  std::vector<int> next_;
+};
+
+/// A stage that does nothing.
+struct empty_stage {
+  using views = weft::boundary_views<Kokkos::HostSpace>;
+  template <class Context>
+  void forward(Context&, views const&, views&) {}
+  template <class Context>
+  void backward_input(Context&, views const&, views const&, views&) {}
+  template <class Context>
+  void backward_weight(Context&, views const&, views const&) {}
+  static weft::boundary boundary(weft::topology::edge const&) { return weft::boundary().add(weft::scalar::f32, 16); }
+  static void prepare(int, weft::schedule::slot_counts const&) {}
+};
+
+}  // namespace bench
