@@ -1,8 +1,8 @@
 # SPDX-FileCopyrightText: 2026 The weft authors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-# How tests are made. Drop a file into tests/static, tests/unit, tests/mpi or tests/compile_fail and it is built and run;
-# these functions are for the cases that need more.
+# How tests are made. A file dropped into tests/static, tests/unit, tests/example, tests/mpi or tests/compile_fail is built
+# and run; these functions are for the cases that need more.
 
 # One thread per rank, and no pinning: several ranks share few cores, and OpenMP would put every one of them on the first.
 set(weft_TEST_ENVIRONMENT OMP_NUM_THREADS=1 OMP_PROC_BIND=false OPENBLAS_NUM_THREADS=1
@@ -20,6 +20,14 @@ if(weft_HAS_MPI)
          PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1)
   endif()
 endif()
+
+# weft_test_name(<variable> <source>): tests/unit/schedule/play.cpp is schedule.play, tests/example/text.cpp example.text.
+function(weft_test_name variable source)
+  file(RELATIVE_PATH name "${PROJECT_SOURCE_DIR}/tests" "${source}")
+  string(REGEX REPLACE "^(static|unit|mpi|compile_fail)/|\\.cpp$" "" name "${name}")
+  string(REPLACE "/" "." name "${name}")
+  set(${variable} "${name}" PARENT_SCOPE)
+endfunction()
 
 # weft_test_program(<target> <main> <source>...): a doctest program with the shared main and precompiled header.
 function(weft_test_program target main)
@@ -50,8 +58,10 @@ function(weft_add_unit_test name)
   add_test(NAME unit.${name} COMMAND unit_${name})
   file(STRINGS "${source}" threads REGEX "in_process" LIMIT_COUNT 1)
   set(labels unit)
+  add_dependencies(weft_unit_tests unit_${name})
   if(threads)
     list(APPEND labels threads)
+    add_dependencies(weft_thread_tests unit_${name})
   endif()
   set_tests_properties(unit.${name} PROPERTIES LABELS "${labels}" TIMEOUT 300 ENVIRONMENT "${weft_TEST_ENVIRONMENT}")
 endfunction()

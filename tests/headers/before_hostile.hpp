@@ -95,7 +95,7 @@
 #include <unistd.h>
 
 #ifdef WEFT_TEST_EVERYTHING
-#include <Kokkos_Core.hpp>
 #include <cblas.h>
 #include <mpi.h>
+#include <Kokkos_Core.hpp>
 #endif

@@ -134,7 +134,6 @@
 #define near
 #define far
 #define interface struct
-#define small char
 #define IN
 #define OUT
 #define OPTIONAL
@@ -159,10 +158,18 @@
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
 #define ABS(a) ((a) < 0 ? -(a) : (a))
-#define SWAP(a, b) do { } while (0)
-#define CHECK(x) do { } while (0)
-#define ASSERT(x) do { } while (0)
-#define LOG(x) do { } while (0)
+#define SWAP(a, b) \
+  do {             \
+  } while (0)
+#define CHECK(x) \
+  do {           \
+  } while (0)
+#define ASSERT(x) \
+  do {            \
+  } while (0)
+#define LOG(x) \
+  do {         \
+  } while (0)
 
 // <windows.h> without NOMINMAX and C codes before it; <sys/sysmacros.h>
 #undef min

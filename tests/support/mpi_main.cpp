@@ -9,8 +9,8 @@
 #define DOCTEST_CONFIG_IMPLEMENT
 #include <support/count_cases.hpp>
 
-#include <Kokkos_Core.hpp>
 #include <mpi.h>
+#include <Kokkos_Core.hpp>
 
 #include <cstdio>
 #include <cstdlib>
@@ -38,7 +38,8 @@ int run(int argc, char** argv) {
   if (rank != 0) context.setOption("minimal", true);
   int result = context.run();
   if (result == 0 && !context.shouldExit() && weft_test::count_cases::ran() == 0) {
-    std::fprintf(stderr, "weft test: no test case ran on rank %d; the filter matches none, or the file holds none\n", rank);
+    std::fprintf(stderr, "weft test: no test case ran on rank %d; the filter matches none, or the file holds none\n",
+                 rank);
     result = 1;
   }
   int worst = result;

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <weft/pipeline/boundary_view.hpp>
 
-#include <Kokkos_Core.hpp>
 #include <cblas.h>
 #include <mpi.h>
+#include <Kokkos_Core.hpp>
 
 #include <cstdio>
 
