@@ -63,7 +63,7 @@ class lowering {
     return true;
   }
 
-  /// Actions of all lowered rows together, exactly.
+  /// Actions of all lowered rows together; exact where the table holds nothing that is dropped.
   [[nodiscard]] constexpr int action_count() const {
     int total = 0;
     for (int rank = 0; rank < table.ranks(); ++rank) total += table.row(rank).size + (training() && options.optimizer);
@@ -84,6 +84,9 @@ class lowering {
     int backwards = 0;
   };
 
+  [[nodiscard]] static constexpr bool is_pass(op what) {
+    return what == op::forward || what == op::backward || what == op::backward_input || what == op::backward_weight;
+  }
   [[nodiscard]] constexpr bool training() const { return table.work.backward; }
   [[nodiscard]] constexpr bool has_backward(int stage) const {
     return table.work.backward && stage >= table.work.frozen_prefix_stages;
@@ -233,6 +236,7 @@ class lowering {
 
     row_view const row = table.row(rank);
     for (action const* cell = row.begin(); cell != row.end(); ++cell) {
+      if (!is_pass(cell->what)) continue;
       int const stage = cell->stage;
       int const copy = cell->copy;
       int const which = copy * graph.stages + stage;
@@ -366,8 +370,8 @@ class lowering {
 
 }  // namespace detail
 
-/// Turns a table of compute actions into a program the engine can play: posts, slots, and the end of a step. Does not
-/// check the table and does not play the result; `lower` does.
+/// Turns a table into a program the engine can play: posts, slots, and the end of a step. Of the table only F, B, I and
+/// W count; what else it holds is written anew. Does not check the table and does not play the result; `lower` does.
 constexpr program lower_once(program_view const& table, lower_options const& options = {}) {
   detail::lowering work(table, options);
   for (;;) {

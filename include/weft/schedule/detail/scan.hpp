@@ -38,6 +38,7 @@ class scanner {
     buffer<int> per_stage_last(stages * program.graph.copies);
     last_added = static_cast<buffer<int>&&>(per_stage_last);
     for (int& last : last_added) last = -1;
+    ended_at = buffer<int>(stages * program.graph.copies);
     has_slots = program.slots != nullptr;
     if (has_slots) prepare_slots();
     if (has_posts) prepare_posts();
@@ -219,6 +220,7 @@ class scanner {
       --in_flight;
       --alive;
       if (what == op::backward_weight) --contexts;
+      if (ended_at[which] != 0) report(defect::step_too_early, rank, row.begin() + ended_at[which] - 1);
       note_order(which, micro_batch);
       if (has_slots) release(cell, which, micro_batch);
     }
@@ -353,15 +355,8 @@ class scanner {
   }
 
   constexpr void check_step(int rank, action const* cell, int which) {
-    if (!has_backward(cell->stage)) {
-      report(defect::unexpected_action, rank, cell);
-      return;
-    }
-    for (int micro_batch = 0; micro_batch < micro_batches; ++micro_batch)
-      if ((done[which * micro_batches + micro_batch] & has_weight) == 0) {
-        report(defect::step_too_early, rank, cell);
-        return;
-      }
+    if (!has_backward(cell->stage)) report(defect::unexpected_action, rank, cell);
+    if (ended_at[which] == 0) ended_at[which] = static_cast<int>(cell - program.row(rank).begin()) + 1;
   }
 
   constexpr void check_complete() {
@@ -489,6 +484,7 @@ class scanner {
   bool order_known = false;
   bool has_slots = false;
   buffer<int> last_added;
+  buffer<int> ended_at;  ///< per stage: 1 + position of its first REDUCE_GRAD or STEP, or 0
   buffer<int> count_sent;
   buffer<int> count_received;
   buffer<int> receive_slot;
