@@ -30,6 +30,12 @@ class error : public std::runtime_error {
   error_location location_;
 };
 
+/// Thrown on every rank alike, with the same words: nobody is left waiting, and each rank may end in its own time.
+class agreed_error : public error {
+ public:
+  using error::error;
+};
+
 /// Thrown on the ranks that were healthy when another rank failed; carries that rank's own message.
 class remote_error : public error {
  public:

@@ -102,8 +102,8 @@ class tied_gradient {
   static constexpr int first_tag = 30000;  // above every edge's tag
   static constexpr int sites_per_group = 16;
 
-  [[nodiscard]] int tag_of(std::size_t site) const {
-    return first_tag + group_ * sites_per_group + static_cast<int>(site);
+  [[nodiscard]] int tag_of(std::size_t use_site) const {
+    return first_tag + group_ * sites_per_group + static_cast<int>(use_site);
   }
   [[nodiscard]] auto range(Space const& space) const {
     return Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, static_cast<std::int64_t>(elements_));

@@ -34,6 +34,7 @@ struct trainer_options {
   warmup_cosine learning_rate;
   double clip = 1.0;                   ///< largest global gradient norm; 0: no clipping
   std::uint64_t seed = 1;              ///< of the initial weights
+  double dropout = 0.0;                ///< share of activations dropped while training
   double deadline = 300.0;             ///< seconds that one wait may take
   bool record_times = false;           ///< keep when every action of the last step ran
   std::vector<topology::layer_range> partition;  ///< layers of each stage; empty: balanced by cost
@@ -69,6 +70,7 @@ class trainer {
         stage_(door, layers(), rank_of_stage(), options_.extents, options_.seed, options_.deadline) {
     transport::require_agreement(door_, facts());
     stage_.set_optimizer(options_.optimizer);
+    stage_.model().set_dropout(options_.dropout);
     training_ = std::make_unique<engine>(
         program_.view(), door_, stage_,
         pipeline_options{.deadline = options_.deadline, .record_times = options_.record_times});
@@ -127,11 +129,14 @@ class trainer {
  private:
   using engine = pipeline<stage_type, Space>;
 
+  /// As asked for, or such that the slowest stage is as fast as can be.
   [[nodiscard]] std::vector<topology::layer_range> const& layers() {
-    int const stages = program_.view().stages();
+    layers_ = options_.partition;
     if (!layers_.empty()) return layers_;
-    layers_ = options_.partition.empty() ? balanced_layers<Model>(stages, options_.extents) : options_.partition;
-    topology::require_partition(layers_, stages, Model::layer_count);
+    std::vector<double> costs;
+    for (int layer = 0; layer < Model::layer_count; ++layer)
+      costs.push_back(static_cast<double>(Model::flops(layer, options_.extents)));
+    layers_ = topology::partition::by_cost(costs, program_.view().stages()).ranges();
     return layers_;
   }
 

@@ -62,7 +62,7 @@ inline std::vector<std::string> gather_texts(endpoint& door, std::string const& 
   return texts;
 }
 
-/// Throws the same `error` on every rank unless all ranks hold the same facts; names the first fact that differs, the
+/// Throws the same `agreed_error` on every rank unless all ranks hold the same facts; names the first fact that differs, the
 /// ranks and both values. Collective.
 inline void require_agreement(endpoint& door, facts const& mine) {
   auto const texts = gather_texts(door, mine.text());
@@ -78,7 +78,7 @@ inline void require_agreement(endpoint& door, facts const& mine) {
       difference = name + " is \"" + value + "\" on rank 0 and \"" + other_value + "\" on rank " + std::to_string(rank);
       break;
     }
-    throw error("weft::transport: the ranks do not agree: " + difference +
+    throw agreed_error("weft::transport: the ranks do not agree: " + difference +
                     "; start every rank with the same executable, options and data",
                 {.rank = rank});
   }
@@ -106,7 +106,7 @@ void all_or_none(endpoint& door, Function&& function) {
   if (first < 0) return;
   std::string const& text = problems[static_cast<std::size_t>(first)];
   bool const everywhere = failed == door.size();
-  throw error(everywhere ? text : text + " (on rank " + std::to_string(first) + ")", {.rank = first});
+  throw agreed_error(everywhere ? text : text + " (on rank " + std::to_string(first) + ")", {.rank = first});
 }
 
 }  // namespace weft::inline v1::transport

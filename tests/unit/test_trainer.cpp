@@ -1,0 +1,231 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "token_source.hpp"
+
+#include <weft/model/gpt2.hpp>
+#include <weft/schedule/make_program.hpp>
+#include <weft/train/state.hpp>
+#include <weft/train/trainer.hpp>
+#include <weft/transport/in_process.hpp>
+
+#include <doctest/doctest.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace {
+
+using weft::transport::endpoint;
+using weft::transport::in_process;
+
+using tiny = weft::model::gpt2<weft::model::gpt_size{.vocabulary = 31, .positions = 12, .width = 16, .heads = 2, .blocks = 5}>;
+using space = Kokkos::DefaultHostExecutionSpace;
+
+struct plan {
+  std::string schedule = "serial";
+  int ranks = 1;
+  int micro_batches = 3;
+  bool recompute = false;
+  int evaluate_every = 0;
+  double dropout = 0.0;
+  std::vector<weft::topology::layer_range> partition{};
+  int switch_at = -1;  ///< save after this step and go on with `then`
+  std::vector<plan> then{};
+};
+
+struct outcome {
+  std::vector<double> losses;
+  std::vector<double> norms;
+  std::map<std::string, std::vector<float>> state;
+  friend bool operator==(outcome const&, outcome const&) = default;
+};
+
+constexpr int sequences = 7;  // does not divide by the micro-batches
+constexpr int length = 12;
+
+void train(plan const& how, int first, int last, outcome& result) {
+  in_process::run(how.ranks, [&](endpoint& door) {
+    weft::train::trainer_options options;
+    options.extents = {(sequences + how.micro_batches - 1) / how.micro_batches, length};
+    options.learning_rate = {1e-2, 2, 8, 0.1};
+    options.seed = 5;
+    options.dropout = how.dropout;
+    options.partition = how.partition;
+    options.deadline = 60.0;
+    weft::train::trainer<tiny, float, space> trainer(
+        weft::schedule::make_program(how.schedule, how.ranks, how.micro_batches, {.recompute = how.recompute}), door,
+        options);
+    if (first > 0) {
+      weft::train::restore_state(trainer, true, [&](char const* kind, auto const& parameter, float* out) {
+        auto const& saved = result.state.at(std::string(kind) + parameter.name);
+        std::copy(saved.begin(), saved.end(), out);
+      });
+      trainer.set_steps_done(first, first);
+    }
+    for (int step = first; step < last; ++step) {
+      token_source const batch(tiny::vocabulary, sequences, length, static_cast<unsigned>(step));
+      auto const done = trainer.step(batch.view(how.micro_batches, static_cast<std::uint64_t>(step)));
+      if (door.rank() == 0) {
+        result.losses.push_back(done.loss);
+        result.norms.push_back(done.gradient_norm);
+      }
+      if (how.evaluate_every > 0 && step % how.evaluate_every == 0) {
+        token_source const other(tiny::vocabulary, sequences, length, 999);
+        auto view = other.view(how.micro_batches, 0);
+        view.training = false;
+        trainer.evaluate(view);
+      }
+    }
+    std::map<std::string, std::vector<float>> state;
+    weft::train::collect_state(trainer, true, [&](char const* kind, auto const& parameter, std::span<float const> values) {
+      state[std::string(kind) + parameter.name].assign(values.begin(), values.end());
+    });
+    if (door.rank() == 0) result.state = std::move(state);
+  });
+}
+
+outcome run(plan const& how, int steps = 5) {
+  outcome result;
+  int const first = how.switch_at < 0 ? steps : how.switch_at;
+  train(how, 0, first, result);
+  if (first < steps) train(how.then.front(), first, steps, result);
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE("trainer: losses, norms, weights and moments are the serial run's, bit for bit") {
+  auto const serial = run({});
+  REQUIRE(serial.losses.size() == 5);
+  CHECK(serial.losses[4] < serial.losses[0]);
+  for (std::string const schedule : {"gpipe", "1f1b"})
+    for (int ranks = 1; ranks <= 4; ++ranks)
+      for (bool const recompute : {false, true}) {
+        CAPTURE(schedule);
+        CAPTURE(ranks);
+        CAPTURE(recompute);
+        CHECK(run({.schedule = schedule, .ranks = ranks, .recompute = recompute}) == serial);
+      }
+  CHECK(run({.recompute = true}) == serial);
+}
+
+TEST_CASE("trainer: fewer micro-batches than ranks") {
+  for (int const micro_batches : {1, 2}) {
+    auto const serial = run({.micro_batches = micro_batches});
+    for (std::string const schedule : {"gpipe", "1f1b"})
+      CHECK(run({.schedule = schedule, .ranks = 4, .micro_batches = micro_batches}) == serial);
+  }
+}
+
+TEST_CASE("trainer: any partition gives the same bits, empty stages too") {
+  auto const serial = run({});
+  using ranges = std::vector<weft::topology::layer_range>;
+  for (ranges const& partition : {ranges{{0, 1}, {1, 7}}, ranges{{0, 6}, {6, 7}}, ranges{{0, 1}, {1, 1}, {1, 7}},
+                                  ranges{{0, 3}, {3, 3}, {3, 3}, {3, 7}}, ranges{{0, 2}, {2, 5}, {5, 7}}})
+    CHECK(run({.schedule = "1f1b", .ranks = static_cast<int>(partition.size()), .partition = partition}) == serial);
+}
+
+TEST_CASE("trainer: evaluation disturbs nothing") {
+  CHECK(run({.schedule = "1f1b", .ranks = 3, .evaluate_every = 1}) == run({}));
+  CHECK(run({.evaluate_every = 2}) == run({}));
+}
+
+TEST_CASE("trainer: dropout draws the same numbers in every split, in recompute too") {
+  auto const serial = run({.dropout = 0.2});
+  CHECK(serial.losses != run({}).losses);
+  CHECK(run({.schedule = "1f1b", .ranks = 3, .dropout = 0.2}) == serial);
+  CHECK(run({.schedule = "gpipe", .ranks = 2, .recompute = true, .dropout = 0.2}) == serial);
+}
+
+TEST_CASE("trainer: saved on some ranks, resumed on others, equals the uninterrupted run") {
+  auto const serial = run({});
+  plan const two{.schedule = "gpipe", .ranks = 2};
+  CHECK(run({.schedule = "1f1b", .ranks = 4, .switch_at = 2, .then = {two}}) == serial);
+  CHECK(run({.switch_at = 3, .then = {{.schedule = "1f1b", .ranks = 3, .recompute = true}}}) == serial);
+}
+
+TEST_CASE("trainer: the loss weighs every counted token alike, however they fall into micro-batches") {
+  // targets that are not counted fall unevenly over the sequences
+  auto loss_of = [](int micro_batches) {
+    double loss = 0.0;
+    in_process::run(1, [&](endpoint& door) {
+      weft::train::trainer_options options;
+      options.extents = {sequences, length};
+      options.deadline = 60.0;
+      weft::train::trainer<tiny, double, space> trainer(weft::schedule::make_program("serial", 1, micro_batches), door,
+                                                        options);
+      token_source batch(tiny::vocabulary, sequences, length, 1);
+      batch.ignore_unevenly();
+      loss = trainer.step(batch.view(micro_batches, 0)).loss;
+    });
+    return loss;
+  };
+  double const whole = loss_of(1);
+  for (int const micro_batches : {2, 3, 7}) CHECK(loss_of(micro_batches) == doctest::Approx(whole).epsilon(1e-9));
+}
+
+TEST_CASE("trainer: a gradient that is not finite, on one stage, changes no weight on any") {
+  for (int const poisoned : {0, 1, 2}) {
+    std::map<std::string, std::vector<float>> before, after;
+    bool was_skipped = false;
+    in_process::run(3, [&](endpoint& door) {
+      weft::train::trainer_options options;
+      options.extents = {sequences, length};
+      options.deadline = 60.0;
+      weft::train::trainer<tiny, float, space> trainer(weft::schedule::make_program("1f1b", 3, 2), door, options);
+      auto save = [&](std::map<std::string, std::vector<float>>& into) {
+        std::map<std::string, std::vector<float>> state;
+        weft::train::collect_state(trainer, true, [&](char const* kind, auto const& parameter, std::span<float const> values) {
+          state[std::string(kind) + parameter.name].assign(values.begin(), values.end());
+        });
+        if (door.rank() == 0) into = std::move(state);
+      };
+      token_source const batch(tiny::vocabulary, sequences, length, 1);
+      trainer.step(batch.view(2, 0));
+      // A huge norm weight makes this stage overflow to infinity in the next step.
+      auto& store = trainer.stage().store();
+      std::vector<float> kept;
+      if (door.rank() == poisoned)
+        for (auto const& entry : store.entries())
+          if (entry.descriptor.name.find("ln_") != std::string::npos && entry.descriptor.name.find("weight") != std::string::npos)
+            Kokkos::deep_copy(store.value(entry), 1e38F);
+      save(before);
+      auto const result = trainer.step(batch.view(2, 1));
+      save(after);
+      if (door.rank() == 0) was_skipped = result.is_skipped;
+      if (!result.is_skipped) throw weft::error("this rank did not skip");
+    });
+    CHECK(was_skipped);
+    CHECK(before == after);
+  }
+}
+
+TEST_CASE("trainer: ranks that disagree are refused, with the difference in words") {
+  auto refused = [](auto&& change) {
+    std::string message;
+    try {
+      in_process::run(2, [&](endpoint& door) {
+        weft::train::trainer_options options;
+        options.extents = {sequences, length};
+        options.deadline = 10.0;
+        std::string schedule = "1f1b";
+        int micro_batches = 3;
+        if (door.rank() == 1) change(options, schedule, micro_batches);
+        weft::train::trainer<tiny, float, space> trainer(weft::schedule::make_program(schedule, 2, micro_batches), door, options);
+      });
+    } catch (weft::agreed_error const& failure) {
+      message = failure.what();
+    }
+    return message;
+  };
+  using options = weft::train::trainer_options;
+  CHECK(refused([](options&, std::string&, int&) {}) == "");
+  CHECK(refused([](options&, std::string& schedule, int&) { schedule = "gpipe"; })
+            .find("schedule is \"1f1b\" on rank 0 and \"gpipe\" on rank 1") != std::string::npos);
+  CHECK(refused([](options&, std::string&, int& count) { count = 4; }).find("micro-batches is \"3\"") != std::string::npos);
+  CHECK(refused([](options& changed, std::string&, int&) { changed.seed = 2; }).find("seed is \"1\"") != std::string::npos);
+  CHECK(refused([](options& changed, std::string&, int&) { changed.facts = {{"data", "x"}}; }) != "");
+  CHECK(refused([](options& changed, std::string&, int&) { changed.partition = {{0, 1}, {1, 7}}; })
+            .find("layers per stage") != std::string::npos);
+}
