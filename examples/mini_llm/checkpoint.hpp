@@ -32,6 +32,7 @@ inline constexpr char const* checkpoint_kinds[] = {"value", "first_moment", "sec
 struct checkpoint_facts {
   std::int64_t step = 0;              ///< steps done
   std::uint64_t seed = 0;
+  std::int64_t optimizer_steps = 0;   ///< of them, those that changed the weights (the gradient was finite)
   std::uint64_t sampler_cursor = 0;   ///< the step whose windows are drawn next
   std::uint64_t data_hash = 0;
   nlohmann::json configuration = nlohmann::json::object();  ///< `resume_configuration(options)`
@@ -106,6 +107,7 @@ class checkpoint_writer {
     return {{"weft.checkpoint", "1"},
             {"weft.step", std::to_string(facts.step)},
             {"weft.seed", std::to_string(facts.seed)},
+            {"weft.optimizer_steps", std::to_string(facts.optimizer_steps)},
             {"weft.sampler_cursor", std::to_string(facts.sampler_cursor)},
             {"weft.data_hash", std::to_string(facts.data_hash)},
             {"weft.configuration", facts.configuration.dump()}};
@@ -130,11 +132,12 @@ class checkpoint_reader {
     if (verify) file_.verify();
     facts_.step = number<std::int64_t>("weft.step");
     facts_.seed = number<std::uint64_t>("weft.seed");
+    facts_.optimizer_steps = number<std::int64_t>("weft.optimizer_steps");
     facts_.sampler_cursor = number<std::uint64_t>("weft.sampler_cursor");
     facts_.data_hash = number<std::uint64_t>("weft.data_hash");
     auto const found = file_.metadata().find("weft.configuration");
     if (found != file_.metadata().end()) facts_.configuration = nlohmann::json::parse(found->second, nullptr, false);
-    if (!facts_.configuration.is_object() || facts_.step < 0) unusable("weft.configuration");
+    if (!facts_.configuration.is_object() || facts_.step < 0 || facts_.optimizer_steps < 0) unusable("weft.configuration");
   }
 
   [[nodiscard]] checkpoint_facts const& facts() const { return facts_; }

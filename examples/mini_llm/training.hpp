@@ -1,0 +1,350 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "check.hpp"
+#include "checkpoint.hpp"
+#include "export_weights.hpp"
+#include "generate.hpp"
+#include "ideal_share.hpp"
+#include "initial_weights.hpp"
+#include "metrics.hpp"
+#include "model_config.hpp"
+#include "options.hpp"
+#include "out_directory.hpp"
+#include "plan_report.hpp"
+#include "progress.hpp"
+#include "sampler.hpp"
+#include "stop_signal.hpp"
+#include "text.hpp"
+
+
+#include <weft/schedule/make_program.hpp>
+#include <weft/train/state.hpp>
+#include <weft/train/trainer.hpp>
+#include <weft/transport/agreement.hpp>
+
+#include <chrono>
+#include <cstdio>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+/// @file
+/// One training, from options to files. Every rank runs all of it; rank 0 alone prints and writes.
+
+namespace mini_llm {
+
+template <class Model>
+model_facts facts_of() {
+  model_facts facts;
+  facts.blocks = Model::size.blocks;
+  facts.channels = Model::size.width;
+  facts.heads = Model::size.heads;
+  facts.positions = Model::size.positions;
+  facts.vocabulary = Model::size.vocabulary;
+  return facts;
+}
+
+template <class Model>
+class training {
+ public:
+  using trainer_type = weft::train::trainer<Model, float>;
+
+  /// Collective. Throws the same `weft::agreed_error` on every rank if anything is missing or does not fit.
+  training(options const& chosen, weft::transport::endpoint& door, std::string const& executable)
+      : chosen_(chosen), door_(door), is_root_(door.rank() == 0), executable_(executable) {
+    weft::schedule::program program;
+    weft::transport::all_or_none(door_, [&] {
+      load();
+      program = make_program(chosen_, door_.size());
+    });
+    trainer_ = std::make_unique<trainer_type>(std::move(program), door_, trainer_settings());
+    weft::transport::all_or_none(door_, [&] { open(); });
+  }
+
+  void run() {
+    describe();
+    std::int64_t step = trainer_->steps_done();
+    progress bar(std::cout, is_root_ && progress::on_terminal(), is_root_ ? chosen_.log_every : chosen_.steps + 2);
+    if (chosen_.eval_every > 0 && step == 0) validate(step, bar);
+    auto const begin = clock::now();
+    std::int64_t const first = step;
+    while (step < chosen_.steps) {
+      if (is_stop_wanted()) trainer_->request_stop();
+      auto const step_begin = clock::now();
+      sampler_->fill(static_cast<std::uint64_t>(step), chosen_.batch, arrays_);
+      auto const result = trainer_->step(batch(arrays_, chosen_.micro_batches, static_cast<std::uint64_t>(step), true));
+      ++step;
+      report(step, result, seconds_since(step_begin), seconds_since(begin), step - first, bar);
+      bool const is_last = step == chosen_.steps;
+      if (result.is_stop_requested && !is_last) {
+        save(step);
+        bar.finish();
+        if (is_root_)
+          std::cout << "stopped at step " << step << " as asked; go on with --resume\n" << std::flush;
+        is_stopped_ = true;
+        return;
+      }
+      if (!is_last && chosen_.eval_every > 0 && step % chosen_.eval_every == 0) validate(step, bar);
+      if (chosen_.save_every > 0 && (step % chosen_.save_every == 0 || is_last)) save(step);
+    }
+    bar.finish();
+    validate(step, bar);
+    export_weights();
+    conclude(step, first, seconds_since(begin));
+    if (chosen_.sample_bytes > 0) sample();
+  }
+
+  [[nodiscard]] bool is_stopped() const { return is_stopped_; }
+
+ private:
+  using clock = std::chrono::steady_clock;
+
+  static double seconds_since(clock::time_point begin) {
+    return std::chrono::duration<double>(clock::now() - begin).count();
+  }
+
+  /// What needs no other rank.
+  void load() {
+    auto const problems = check(chosen_, chosen_.transport == transport_kind::in_process ? 1 : door_.size(), facts_of<Model>());
+    if (!problems.empty()) {
+      std::string all;
+      for (auto const& each : problems) all += (all.empty() ? "" : "\nmini_llm: ") + each;
+      throw weft::error(all);
+    }
+    text_ = load_text(chosen_.data.empty() ? default_data(WEFT_DOCUMENTATION_DIR) : fs::path(chosen_.data));
+    if (chosen_.sequence_length > text_.longest_sequence())
+      throw weft::error("mini_llm::data: --seq " + std::to_string(chosen_.sequence_length) +
+                        " is longer than the data allows; with " + std::to_string(text_.bytes.size()) +
+                        " bytes, --seq 1 to " + std::to_string(text_.longest_sequence()) + " are possible");
+    sampler_ = std::make_unique<training_sampler>(text_.training(), chosen_.sequence_length, chosen_.seed);
+    validation_ = std::make_unique<validation_windows>(text_.validation(), chosen_.sequence_length, chosen_.batch,
+                                                       chosen_.eval_batches);
+  }
+
+  weft::train::trainer_options trainer_settings() const {
+    weft::train::trainer_options settings;
+    settings.extents = {(chosen_.batch + chosen_.micro_batches - 1) / chosen_.micro_batches, chosen_.sequence_length};
+    settings.optimizer.weight_decay = chosen_.weight_decay;
+    settings.learning_rate = {chosen_.learning_rate, chosen_.warmup, chosen_.steps, 0.1};
+    settings.clip = chosen_.clip;
+    settings.seed = chosen_.seed;
+    settings.dropout = chosen_.dropout;
+    settings.deadline = chosen_.timeout_seconds;
+    settings.record_times = true;
+    if (!chosen_.partition.empty()) settings.partition = weft::topology::partition::of(chosen_.partition, Model::layer_count).ranges();
+    settings.facts = {{"executable (XXH3)", executable_},
+                      {"data (XXH3)", std::to_string(text_.hash)},
+                      {"options", resume_configuration(chosen_).dump()},
+                      {"evaluation", std::to_string(chosen_.eval_every) + ", " + std::to_string(chosen_.eval_batches)},
+                      {"save-every", std::to_string(chosen_.save_every)},
+                      {"sample", std::to_string(chosen_.sample_bytes) + " bytes"}};
+    return settings;
+  }
+
+  /// Files: where to go on from, and where to write. Every rank reads its own part.
+  void open() {
+    if (is_root_) out_ = std::make_unique<out_directory>(chosen_.out);
+    std::optional<checkpoint_reader> saved;
+    if (chosen_.resume) {
+      // One rank checks every byte; the others read what they need.
+      if (is_root_)
+        saved.emplace(*chosen_.resume == "latest" ? open_latest_checkpoint(chosen_.out)
+                                                  : checkpoint_reader(*chosen_.resume));
+      else
+        saved.emplace(*chosen_.resume == "latest" ? newest() : fs::path(*chosen_.resume), false);
+      std::vector<std::string> notes;
+      auto const problems = resume_problems(saved->facts(), current_facts(0), notes);
+      if (!problems.empty()) throw weft::error("mini_llm::checkpoint: " + problems.front());
+      auto const parameters = weft::train::owned_parameters(*trainer_);
+      saved->template require_model<float>(parameters);
+      weft::train::restore_state(*trainer_, true, [&](char const* kind, auto const& parameter, float* out) {
+        saved->template read<float>(kind, parameter, out);
+      });
+      trainer_->set_steps_done(saved->facts().step, saved->facts().optimizer_steps);
+      if (is_root_)
+        for (auto const& note : notes) std::cout << "note: " << note << '\n';
+    } else if (!chosen_.init.empty()) {
+      initial_weights const weights(chosen_.init);
+      weft::train::restore_state(*trainer_, false, [&](char const*, auto const& parameter, float* out) {
+        weights.read(parameter, out);
+      });
+    }
+    if (!is_root_) return;
+    std::int64_t const step = trainer_->steps_done();
+    if (chosen_.resume) {
+      losses_.emplace(loss_log::resume(out_->file("losses.csv"), step));
+      metrics_.emplace(metrics_log::resume(out_->file("metrics.jsonl"), step));
+    } else {
+      auto const aside = out_->set_earlier_run_aside();
+      if (!aside.empty()) std::cout << "files of an earlier run were moved to " << aside.string() << '\n';
+      losses_.emplace(loss_log::start(out_->file("losses.csv")));
+      metrics_.emplace(metrics_log::start(out_->file("metrics.jsonl")));
+    }
+    nlohmann::ordered_json run{{"ranks", door_.size()}, {"data_bytes", text_.bytes.size()}};
+    for (auto const& [name, value] : weft::execution::build_facts<Kokkos::DefaultExecutionSpace>()) run[name] = value;
+    write_run_configuration(out_->file("config-run.json"), chosen_, run);
+    write_text("out", out_->file("config.json"), hugging_face_config(facts_of<Model>(), chosen_.dropout).dump(2) + "\n");
+  }
+
+  [[nodiscard]] fs::path newest() const {
+    auto const found = list_checkpoints(chosen_.out);
+    if (found.empty())
+      throw weft::error("mini_llm::checkpoint: " + chosen_.out + " holds no checkpoint to resume from; leave --resume away, "
+                        "or name a file with --resume FILE");
+    return found.front().path;
+  }
+
+  [[nodiscard]] checkpoint_facts current_facts(std::int64_t step) const {
+    checkpoint_facts facts;
+    facts.step = step;
+    facts.optimizer_steps = trainer_->optimizer_steps();
+    facts.seed = chosen_.seed;
+    facts.sampler_cursor = static_cast<std::uint64_t>(step);
+    facts.data_hash = text_.hash;
+    facts.configuration = resume_configuration(chosen_);
+    return facts;
+  }
+
+  [[nodiscard]] weft::model::token_batch batch(batch_arrays const& arrays, int micro_batches, std::uint64_t step,
+                                               bool training) const {
+    weft::model::token_batch result;
+    result.inputs = arrays.inputs.data();
+    result.targets = arrays.targets.data();
+    result.sequences = static_cast<int>(arrays.inputs.size()) / chosen_.sequence_length;
+    result.sequence_length = chosen_.sequence_length;
+    result.micro_batches = micro_batches;
+    result.counted_tokens = arrays.counted_tokens;
+    result.seed = chosen_.seed;
+    result.step = step;
+    result.training = training;
+    return result;
+  }
+
+  void describe() {
+    if (!is_root_) return;
+    for (auto const& note : text_.notes) std::cout << "note: " << note << '\n';
+    entropy_ = bigram_entropy(text_.validation());
+    std::printf("data: %zu documents, %zu bytes to train on, %zu to validate on; bigram entropy %.4f nats per byte\n",
+                text_.documents.size(), text_.training_bytes, text_.bytes.size() - text_.training_bytes, entropy_);
+    std::cout << headline<Model>(chosen_, *trainer_) << std::flush;
+  }
+
+  void report(std::int64_t step, weft::train::step_result const& result, double step_seconds, double elapsed,
+              std::int64_t done, progress& bar) {
+    bool const is_reported = step % chosen_.log_every == 0 || step == 1 || step == chosen_.steps;
+    if (is_reported) share_ = ideal_share(*trainer_);  // collective
+    if (!is_root_) return;
+    double const loss = result.loss;
+    losses_->append(step, loss);
+    double const seconds_a_step = elapsed / static_cast<double>(done);
+    double const rate = static_cast<double>(result.tokens) / seconds_a_step;
+    metrics_->append("step", step,
+                     {{"loss", loss},
+                      {"gradient_norm", result.gradient_norm},
+                      {"learning_rate", result.learning_rate},
+                      {"skipped", result.is_skipped},
+                      {"tokens", result.tokens},
+                      {"seconds", step_seconds},
+                      {"ideal_share", share_}});
+    bar.report({step, chosen_.steps, loss, rate, share_, seconds_a_step * static_cast<double>(chosen_.steps - step)});
+    if (result.is_skipped)
+      bar.note("step " + std::to_string(step) + ": the gradient is not finite; no weight was changed (lower --lr?)");
+  }
+
+  /// Collective.
+  void validate(std::int64_t step, progress& bar) {
+    double sum = 0.0;
+    std::int64_t tokens = 0;
+    for (int index = 0; index < validation_->batches(); ++index) {
+      validation_->fill(index, arrays_);
+      sum += trainer_->evaluate(batch(arrays_, chosen_.micro_batches, 0, false)) *
+             static_cast<double>(arrays_.counted_tokens);
+      tokens += arrays_.counted_tokens;
+    }
+    validation_loss_ = sum / static_cast<double>(tokens);
+    if (!is_root_) return;
+    metrics_->append("validation", step, {{"loss", validation_loss_}, {"tokens", tokens}});
+    char line[96];
+    std::snprintf(line, sizeof line, "step %lld: validation loss %.4f (bigram entropy %.4f)",
+                  static_cast<long long>(step), validation_loss_, entropy_);
+    bar.note(line);
+  }
+
+  /// Collective.
+  void save(std::int64_t step) {
+    std::optional<checkpoint_writer<float>> writer;
+    if (is_root_) {
+      losses_->sync();
+      metrics_->sync();
+      writer.emplace(chosen_.out, current_facts(step), weft::train::owned_parameters(*trainer_));
+    }
+    weft::train::collect_state(*trainer_, true, [&](char const* kind, auto const& parameter, std::span<float const> values) {
+      writer->write(kind, parameter.name, values);
+    });
+    if (is_root_) writer->commit();
+  }
+
+  /// Collective.
+  void export_weights() {
+    std::optional<safetensors_writer> writer;
+    if (is_root_) writer.emplace(begin_export<float>(out_->file("model.safetensors"), weft::train::owned_parameters(*trainer_)));
+    weft::train::collect_state(*trainer_, false, [&](char const*, auto const& parameter, std::span<float const> values) {
+      writer->write<float>(parameter.name, values);
+    });
+    if (is_root_) writer->commit();
+  }
+
+  void conclude(std::int64_t step, std::int64_t first, double seconds) const {
+    if (!is_root_) return;
+    double const tokens = static_cast<double>(step - first) * chosen_.batch * chosen_.sequence_length;
+    std::printf("trained %lld steps in %.1f s (%.0f tokens/s); validation loss %.4f, bigram entropy %.4f\n",
+                static_cast<long long>(step - first), seconds, seconds > 0.0 ? tokens / seconds : 0.0, validation_loss_,
+                entropy_);
+    std::printf("weights: %s (with config.json, for Hugging Face's GPT2LMHeadModel)\n",
+                out_->file("model.safetensors").c_str());
+    std::fflush(stdout);
+  }
+
+  /// Collective: every byte goes through the pipeline.
+  void sample() {
+    std::vector<std::uint8_t> bytes(chosen_.prompt.begin(), chosen_.prompt.end());
+    batch_arrays one;
+    one.resize(1, chosen_.sequence_length);
+    std::fill(one.targets.begin(), one.targets.end(), -1);
+    one.counted_tokens = 1;  // nothing is: the loss of this batch is not asked for
+    for (int drawn = 0; drawn < chosen_.sample_bytes; ++drawn) {
+      auto const window = fill_context(bytes, chosen_.sequence_length, one.inputs.data());
+      auto const logits = trainer_->logits(batch(one, 1, 0, false), window.column);
+      // Bytes are tokens: a vocabulary that is larger has no use for the rest.
+      bytes.push_back(static_cast<std::uint8_t>(next_byte(std::span(logits).first(256), {chosen_.temperature, chosen_.top_k},
+                                                          chosen_.seed, bytes.size())));
+    }
+    if (!is_root_) return;
+    std::string const text = printable(bytes);
+    write_text("out", out_->file("sample.txt"), text + "\n");
+    std::cout << "--- sample ---\n" << text << "\n--- end of sample ---\n" << std::flush;
+  }
+
+  options chosen_;
+  weft::transport::endpoint& door_;
+  bool is_root_;
+  std::string executable_;
+  text text_;
+  std::unique_ptr<training_sampler> sampler_;
+  std::unique_ptr<validation_windows> validation_;
+  std::unique_ptr<trainer_type> trainer_;
+  std::unique_ptr<out_directory> out_;
+  std::optional<loss_log> losses_;
+  std::optional<metrics_log> metrics_;
+  batch_arrays arrays_;
+  double entropy_ = 0.0;
+  double share_ = -1.0;
+  double validation_loss_ = 0.0;
+  bool is_stopped_ = false;
+};
+
+}  // namespace mini_llm

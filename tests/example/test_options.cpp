@@ -1,0 +1,245 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "scratch.hpp"
+
+#include <mini_llm/check.hpp>
+#include <mini_llm/command_line.hpp>
+#include <mini_llm/model_config.hpp>
+
+#include <doctest/doctest.h>
+
+#include <sstream>
+#include <string>
+#include <vector>
+
+using mini_llm::parse_command_line;
+using weft_test::get;
+using weft_test::has;
+using weft_test::put;
+using weft_test::scratch;
+
+namespace {
+
+std::vector<std::string> split(std::string const& line) {
+  std::istringstream words(line);
+  std::vector<std::string> arguments;
+  for (std::string word; words >> word;) arguments.push_back(word);
+  return arguments;
+}
+
+mini_llm::options parsed(std::string const& line) { return parse_command_line(split(line)).chosen; }
+
+std::string refused(std::string const& line) {
+  return weft_test::message_of<weft::error>([&] { (void)parse_command_line(split(line)); });
+}
+
+constexpr mini_llm::model_facts nano{4, 128, 4, 256};
+
+std::string problems(std::string const& line, int launched = 1) {
+  std::string all;
+  for (std::string const& problem : mini_llm::check(parsed(line), launched, nano)) all += problem + "\n";
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("every option reaches its member") {
+  mini_llm::options const all = parsed(
+      "--data d --preset gpt2-124m --init w --dropout 0.25 --schedule gpipe --micro-batches 3 --partition 1,0,4 --recompute full "
+      "--transport in-process --ranks 3 --plan --timeout 1.5 --batch 6 --seq 7 --steps 8 --lr 1e-4 --warmup 2 --weight-decay 0 "
+      "--clip 0.5 --seed 18446744073709551615 --out o --log-every 9 --eval-every 0 --eval-batches 11 --save-every 12 "
+      "--resume f --sample-bytes 13 --prompt p --temperature 0 --top-k 14");
+  CHECK(all.data == "d");
+  CHECK(all.preset == mini_llm::preset_kind::gpt2_124m);
+  CHECK(all.init == "w");
+  CHECK(all.dropout == 0.25);
+  CHECK(all.schedule == mini_llm::schedule_kind::gpipe);
+  CHECK(all.micro_batches == 3);
+  CHECK(all.partition == std::vector<int>{1, 0, 4});
+  CHECK(all.recompute == mini_llm::recompute_kind::full);
+  CHECK(all.transport == mini_llm::transport_kind::in_process);
+  CHECK(all.ranks == 3);
+  CHECK(all.plan);
+  CHECK(all.timeout_seconds == 1.5);
+  CHECK(all.batch == 6);
+  CHECK(all.sequence_length == 7);
+  CHECK(all.steps == 8);
+  CHECK(all.learning_rate == 1e-4);
+  CHECK(all.warmup == 2);
+  CHECK(all.weight_decay == 0.0);
+  CHECK(all.clip == 0.5);
+  CHECK(all.seed == ~std::uint64_t{0});
+  CHECK(all.out == "o");
+  CHECK(all.log_every == 9);
+  CHECK(all.eval_every == 0);
+  CHECK(all.eval_batches == 11);
+  CHECK(all.save_every == 12);
+  CHECK(all.resume == "f");
+  CHECK(all.sample_bytes == 13);
+  CHECK(all.prompt == "p");
+  CHECK(all.temperature == 0.0);
+  CHECK(all.top_k == 14);
+}
+
+TEST_CASE("nothing given: the defaults, which are possible") {
+  CHECK(mini_llm::to_json(parsed("")) == mini_llm::to_json(mini_llm::options{}));
+  CHECK(problems("") == "");
+  CHECK(problems("", 2) == "");
+  CHECK_FALSE(parsed("").resume.has_value());
+  CHECK(parsed("--resume").resume == "latest");
+  CHECK(parsed("--resume --plan").resume == "latest");
+  CHECK(parsed("--resume --plan").plan);
+  CHECK(parsed("--resume=x.safetensors").resume == "x.safetensors");
+  CHECK(parsed("--partition auto").partition.empty());
+  CHECK(parsed("--lr=5e-5").learning_rate == 5e-5);
+  CHECK(parse_command_line({"--prompt", "two words\n"}).chosen.prompt == "two words\n");
+  CHECK(parse_command_line({"--prompt", ""}).chosen.prompt == "");
+}
+
+TEST_CASE("values out of range are refused with the legal range") {
+  struct wrong {
+    char const* line;
+    char const* words;
+  };
+  wrong const cases[] = {
+      {"--micro-batches 0", "--micro-batches 0 is not possible; whole numbers from 1 to 65536 are legal"},
+      {"--micro-batches -4", "--micro-batches -4 is not possible; whole numbers from 1 to 65536"},
+      {"--micro-batches 4.5", "--micro-batches 4.5 is not possible"},
+      {"--micro-batches 4x", "--micro-batches 4x is not possible"},
+      {"--micro-batches 99999999999999999999", "is not possible; whole numbers from 1 to 65536"},
+      {"--batch 0", "--batch 0 is not possible"},
+      {"--seq 0", "--seq 0 is not possible"},
+      {"--steps -1", "--steps -1 is not possible; whole numbers from 0"},
+      {"--seed -1", "--seed -1 is not possible; whole numbers from 0 to 18446744073709551615"},
+      {"--lr 0", "--lr 0 is not possible; numbers above 0 to 10 are legal"},
+      {"--lr nan", "--lr nan is not possible"},
+      {"--lr inf", "--lr inf is not possible"},
+      {"--lr 1e-3x", "--lr 1e-3x is not possible"},
+      {"--dropout 1", "--dropout 1 is not possible; numbers from 0 to less than 1 are legal"},
+      {"--weight-decay -0.1", "--weight-decay -0.1 is not possible"},
+      {"--clip -1", "--clip -1 is not possible"},
+      {"--temperature -1", "--temperature -1 is not possible; numbers from 0 to 100"},
+      {"--top-k 257", "--top-k 257 is not possible; whole numbers from 0 to 256"},
+      {"--timeout 0", "--timeout 0 is not possible"},
+      {"--ranks 0", "--ranks 0 is not possible; whole numbers from 1 to 1024"},
+      {"--log-every 0", "--log-every 0 is not possible; whole numbers from 1"},
+      {"--eval-batches -1", "--eval-batches -1 is not possible"},
+      {"--preset huge", "--preset huge is not possible; nano, small or gpt2-124m is legal"},
+      {"--schedule 2f2b", "--schedule 2f2b is not possible; serial, gpipe or 1f1b is legal"},
+      {"--recompute some", "--recompute some is not possible; none or full is legal"},
+      {"--transport tcp", "--transport tcp is not possible; mpi or in-process is legal"},
+      {"--partition 1,,2", "--partition 1,,2 is not possible; auto, or layers per rank"},
+      {"--partition 1,-2", "is not possible; auto, or layers per rank"},
+      {"--partition 1,2,", "is not possible; auto, or layers per rank"},
+      {"--batch", "--batch: 1 required N missing"},
+      {"--batch 4 --batch 5", "--batch: "},
+  };
+  for (wrong const& one : cases) {
+    CAPTURE(one.line);
+    std::string const words = refused(one.line);
+    CAPTURE(words);
+    CHECK(has(words, one.words));
+    CHECK(words.starts_with("mini_llm::options: "));
+  }
+}
+
+TEST_CASE("unknown options are answered with the nearest known one") {
+  CHECK(has(refused("--bacth 4"), "there is no option --bacth; did you mean --batch?"));
+  CHECK(has(refused("--micro_batches=4"), "did you mean --micro-batches?"));
+  CHECK(has(refused("--learning-rate 1"), "there is no option --learning-rate; --help lists all options"));
+  CHECK(has(refused("stray"), "there is no option stray"));
+  CHECK(has(refused("-x"), "there is no option -x"));
+}
+
+TEST_CASE("help and version are texts, not errors") {
+  auto const help = parse_command_line({"--help"});
+  CHECK_FALSE(help.proceed());
+  for (char const* const part :
+       {"--data", "--partition", "--save-every", "1f1b", "Sample", "Training", "bigram entropy", "H(next | previous)", "mpiexec"})
+    CHECK(has(help.message, part));
+  std::istringstream lines(help.message);
+  for (std::string line; std::getline(lines, line);) {
+    CAPTURE(line);
+    CHECK(line.size() <= 100);
+  }
+  CHECK(has(parse_command_line({"--version"}).message, "0."));
+}
+
+TEST_CASE("settings come from TOML or from an earlier run's JSON, and the command line wins") {
+  scratch folder;
+  put(folder / "a.toml", "batch = 8\nlr = 2e-4\nschedule = \"gpipe\"\npartition = [1, 2, 3]\nplan = true\n\n[sample]\nprompt = \"a\\nb\"\ntop-k = 5\n");
+  auto const from = [&](std::string const& name, std::string const& more = "") {
+    return parsed("--config " + (folder / name).string() + " " + more);
+  };
+  auto const toml = from("a.toml", "--batch 32");
+  CHECK(toml.batch == 32);
+  CHECK(toml.learning_rate == 2e-4);
+  CHECK(toml.schedule == mini_llm::schedule_kind::gpipe);
+  CHECK(toml.partition == std::vector<int>{1, 2, 3});
+  CHECK(toml.plan);
+  CHECK(toml.prompt == "a\nb");
+  CHECK(toml.top_k == 5);
+
+  mini_llm::options chosen = parsed("--lr 0.1 --batch 5 --micro-batches 5 --seed 18446744073709551615 --partition 2,4 --data some/where");
+  chosen.learning_rate = 0.1 + 0.2;  // needs all 17 digits
+  chosen.prompt = "quotes \" and \xc3\xa4 and\nlines";
+  mini_llm::write_run_configuration(folder / "config-run.json", chosen, {{"data_hash", "0"}});
+  CHECK(mini_llm::to_json(from("config-run.json")) == mini_llm::to_json(chosen));
+
+  auto const wrong = [&](std::string const& content) {
+    put(folder / "wrong", content);
+    return refused("--config " + (folder / "wrong").string());
+  };
+  CHECK(has(wrong("bacth = 4\n"), "there is no option bacth; did you mean --batch?"));
+  CHECK(has(wrong("batch = 0\n"), "--batch 0 is not possible; whole numbers from 1"));
+  CHECK(has(wrong("x = 1\nbatch = = 4\n"), "line 2 is not TOML"));
+  CHECK(has(wrong("batch = 1979-05-27\n"), "\"batch\" is neither a number nor a text"));
+  CHECK(has(wrong("{\"batch\": "), "begins like JSON, but is none"));
+  CHECK(has(wrong("{\"options\": {\"batch\": null}}"), "\"batch\" is neither a number nor a text"));
+  CHECK(has(wrong("{\"options\": {\"batch\": 1e3}}"), "--batch 1000.0 is not possible"));
+  CHECK(has(refused("--config " + (folder / "missing").string()), "name a file that can be read"));
+  CHECK(has(refused("--config " + folder.path().string()), "name a file that can be read"));
+}
+
+TEST_CASE("impossible combinations say what is possible") {
+  CHECK(has(problems("--schedule serial", 2), "--schedule serial uses one rank, and there are 2; start one, or choose"));
+  CHECK(problems("--schedule serial", 1) == "");
+  CHECK(has(problems("--micro-batches 17"), "--micro-batches 17 cannot cut --batch 16 into pieces of at least one sequence; "
+                                            "--micro-batches 1 to 16 are possible, or --batch 17 and more"));
+  CHECK(problems("--micro-batches 5") == "");  // pieces that differ by one are fine
+  CHECK(has(problems("--seq 257"), "--seq 257 is longer than the 256 positions of --preset nano; --seq 1 to 256 are possible"));
+  CHECK(problems("--seq 256") == "");
+  CHECK(has(problems("--partition 3,3", 3), "is for 2 ranks, and there are 3; --partition 2,2,2 is possible, or auto"));
+  CHECK(has(problems("--partition 2,2", 2), "adds up to 4 layers; --preset nano has 6 (embedding, 4 blocks, head); "
+                                            "--partition 3,3 is possible, or auto"));
+  CHECK(problems("--partition 6,0,0,0", 4) == "");  // empty stages are possible
+  CHECK(has(problems("--steps 10 --warmup 11"), "--warmup 11 is longer than --steps 10; --warmup 0 to 10 are possible"));
+  CHECK(has(problems("--resume --init x"), "leave one of them away"));
+  CHECK(has(problems("--transport in-process --ranks 2", 2), "start one process, and say --ranks 2"));
+  CHECK(problems("--transport in-process --ranks 3 --partition 2,2,2") == "");
+  CHECK(has(problems("--ranks 4", 2), "use mpiexec -n 4, or --transport in-process"));
+  CHECK(has(problems("--schedule serial --transport in-process --ranks 2"), "there are 2"));
+  mini_llm::options chosen;
+  chosen.prompt.clear();
+  CHECK(mini_llm::check(chosen, 1, nano).size() == 1);
+  chosen.sample_bytes = 0;
+  CHECK(mini_llm::check(chosen, 1, nano).empty());
+}
+
+TEST_CASE("Hugging Face's configuration has what GPT2LMHeadModel asks for") {
+  auto const config = mini_llm::hugging_face_config(nano, 0.1);
+  CHECK(config["model_type"] == "gpt2");
+  CHECK(config["architectures"][0] == "GPT2LMHeadModel");
+  CHECK(config["n_embd"] == 128);
+  CHECK(config["n_head"] == 4);
+  CHECK(config["n_layer"] == 4);
+  CHECK(config["n_positions"] == 256);
+  CHECK(config["vocab_size"] == 256);
+  CHECK(config["activation_function"] == "gelu_new");
+  CHECK(config["layer_norm_epsilon"] == 1e-5);
+  CHECK(config["tie_word_embeddings"] == true);
+  CHECK(config["resid_pdrop"] == 0.1);
+  CHECK(config["bos_token_id"].get<int>() < 256);
+  CHECK(config["eos_token_id"].get<int>() < 256);
+}
