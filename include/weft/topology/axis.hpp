@@ -16,11 +16,13 @@ inline constexpr int dynamic = -1;
 namespace weft::inline v1::topology {
 
 /// What ranks along an axis share and what they split. `context` and `expert` are reserved: no policy uses them yet.
+// clang-format off
 struct pipeline { static constexpr char const* name = "pipeline"; };  ///< layers
 struct data     { static constexpr char const* name = "data"; };      ///< samples
 struct tensor   { static constexpr char const* name = "tensor"; };    ///< the rows and columns of one layer
 struct context  { static constexpr char const* name = "context"; };   ///< positions of one sequence
 struct expert   { static constexpr char const* name = "expert"; };    ///< experts of one layer
+// clang-format on
 
 template <class Tag>
 concept axis_tag = requires { { Tag::name } -> std::convertible_to<char const*>; };
@@ -43,4 +45,11 @@ struct rank_order {};
 namespace weft::inline v1 {
 using topology::axis;
 using topology::rank_order;
+
+// By other names here, since `weft::pipeline` is the engine.
+using pipeline_axis = topology::pipeline;
+using data_axis = topology::data;
+using tensor_axis = topology::tensor;
+using context_axis = topology::context;
+using expert_axis = topology::expert;
 }  // namespace weft::inline v1

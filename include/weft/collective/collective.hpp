@@ -1,0 +1,11 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// @file
+/// Everything of collective/: pure C++20, no Kokkos, no MPI.
+
+#include <weft/collective/binomial_tree.hpp>
+#include <weft/collective/check.hpp>
+#include <weft/collective/ring.hpp>
+#include <weft/collective/step_list.hpp>

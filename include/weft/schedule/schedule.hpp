@@ -1,0 +1,27 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// @file
+/// Everything of schedule/: pure C++20, no Kokkos, no MPI.
+
+#include <weft/schedule/action.hpp>
+#include <weft/schedule/cost.hpp>
+#include <weft/schedule/csv.hpp>
+#include <weft/schedule/digest.hpp>
+#include <weft/schedule/forward_only.hpp>
+#include <weft/schedule/forward_program.hpp>
+#include <weft/schedule/gpipe.hpp>
+#include <weft/schedule/lower.hpp>
+#include <weft/schedule/make_program.hpp>
+#include <weft/schedule/one_f_one_b.hpp>
+#include <weft/schedule/op.hpp>
+#include <weft/schedule/picture.hpp>
+#include <weft/schedule/play.hpp>
+#include <weft/schedule/program.hpp>
+#include <weft/schedule/program_view.hpp>
+#include <weft/schedule/recompute.hpp>
+#include <weft/schedule/serial.hpp>
+#include <weft/schedule/table.hpp>
+#include <weft/schedule/validity.hpp>
+#include <weft/schedule/verdict.hpp>
