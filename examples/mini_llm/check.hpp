@@ -17,7 +17,7 @@ struct model_facts {
   int blocks = 0;
   int channels = 0;
   int heads = 0;
-  int positions = 0;         ///< longest sequence the model can have
+  int positions = 0;  ///< longest sequence the model can have
   int vocabulary = 256;
   double norm_epsilon = 1e-5;
 
@@ -48,8 +48,9 @@ inline std::vector<std::string> check(options const& chosen, int launched, model
     problems.push_back("--transport in-process runs its ranks as threads of one process, but " + text(launched) +
                        " processes were launched; start one process, and say --ranks " + text(launched));
   if (chosen.transport == transport_kind::mpi && chosen.ranks != 0 && chosen.ranks != launched)
-    problems.push_back("--ranks " + text(chosen.ranks) + " asks for threads, but --transport mpi takes the " + text(launched) +
-                       " that were launched; use mpiexec -n " + text(chosen.ranks) + ", or --transport in-process");
+    problems.push_back("--ranks " + text(chosen.ranks) + " asks for threads, but --transport mpi takes the " +
+                       text(launched) + " that were launched; use mpiexec -n " + text(chosen.ranks) +
+                       ", or --transport in-process");
   if (chosen.schedule == schedule_kind::serial && ranks != 1)
     problems.push_back("--schedule serial uses one rank, and there are " + text(ranks) +
                        "; start one, or choose --schedule gpipe or 1f1b");
@@ -69,18 +70,20 @@ inline std::vector<std::string> check(options const& chosen, int launched, model
       problems.push_back("--partition " + partition_text(chosen.partition) + " is for " + text(parts) +
                          " ranks, and there are " + text(ranks) + possible);
     if (sum != model.layers())
-      problems.push_back("--partition " + partition_text(chosen.partition) + " adds up to " + text(sum) + " layers; --preset " +
-                         to_text(chosen.preset) + " has " + text(model.layers()) + " (embedding, " + text(model.blocks) +
-                         " blocks, head)" + possible);
+      problems.push_back("--partition " + partition_text(chosen.partition) + " adds up to " + text(sum) +
+                         " layers; --preset " + to_text(chosen.preset) + " has " + text(model.layers()) +
+                         " (embedding, " + text(model.blocks) + " blocks, head)" + possible);
   }
   if (chosen.warmup > chosen.steps)
-    problems.push_back("--warmup " + text(chosen.warmup) + " is longer than --steps " + text(chosen.steps) + "; --warmup 0 to " +
-                       text(chosen.steps) + " are possible");
+    problems.push_back("--warmup " + text(chosen.warmup) + " is longer than --steps " + text(chosen.steps) +
+                       "; --warmup 0 to " + text(chosen.steps) + " are possible");
   if (chosen.resume && !chosen.init.empty())
-    problems.push_back("--resume brings its own weights, so --init " + chosen.init + " has no place; leave one of them away");
+    problems.push_back("--resume brings its own weights, so --init " + chosen.init +
+                       " has no place; leave one of them away");
   if (chosen.sample_bytes > 0 && chosen.prompt.empty())
-    problems.push_back("--prompt is empty, and a text can only be continued from its last byte; give at least one byte, or "
-                       "--sample-bytes 0");
+    problems.push_back(
+        "--prompt is empty, and a text can only be continued from its last byte; give at least one byte, or "
+        "--sample-bytes 0");
   return problems;
 }
 

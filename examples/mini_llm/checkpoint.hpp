@@ -19,10 +19,10 @@
 #include <vector>
 
 /// @file
-/// Checkpoints: one safetensors file `checkpoint-<step>.safetensors` each, whole and checked or not there at all. Keys are
-/// `value.`, `first_moment.` and `second_moment.` before a parameter's name, never a rank or a stage: what was saved on
-/// four ranks is read on three. Nothing points at the newest one, so that no pointer can be wrong: the largest step is
-/// it. Nothing here communicates; one rank writes, all read.
+/// Checkpoints: one safetensors file `checkpoint-<step>.safetensors` each, whole and checked or not there at all. Keys
+/// are `value.`, `first_moment.` and `second_moment.` before a parameter's name, never a rank or a stage: what was
+/// saved on four ranks is read on three. Nothing points at the newest one, so that no pointer can be wrong: the largest
+/// step is it. Nothing here communicates; one rank writes, all read.
 
 namespace mini_llm {
 
@@ -30,10 +30,10 @@ inline constexpr char const* checkpoint_kinds[] = {"value", "first_moment", "sec
 
 /// What a checkpoint says beside its tensors.
 struct checkpoint_facts {
-  std::int64_t step = 0;              ///< steps done
+  std::int64_t step = 0;  ///< steps done
   std::uint64_t seed = 0;
-  std::int64_t optimizer_steps = 0;   ///< of them, those that changed the weights (the gradient was finite)
-  std::uint64_t sampler_cursor = 0;   ///< the step whose windows are drawn next
+  std::int64_t optimizer_steps = 0;  ///< of them, those that changed the weights (the gradient was finite)
+  std::uint64_t sampler_cursor = 0;  ///< the step whose windows are drawn next
   std::uint64_t data_hash = 0;
   nlohmann::json configuration = nlohmann::json::object();  ///< `resume_configuration(options)`
 };
@@ -51,13 +51,15 @@ struct checkpoint_file {
 inline std::vector<checkpoint_file> list_checkpoints(fs::path const& directory) {
   std::vector<checkpoint_file> found;
   std::error_code code;
-  for (fs::directory_iterator entry(directory, code); !code && entry != fs::directory_iterator(); entry.increment(code)) {
+  for (fs::directory_iterator entry(directory, code); !code && entry != fs::directory_iterator();
+       entry.increment(code)) {
     std::string const name = entry->path().filename().string();
     constexpr std::string_view prefix = "checkpoint-";
     if (!name.starts_with(prefix)) continue;
     std::int64_t step = 0;
     auto const [end, problem] = std::from_chars(name.data() + prefix.size(), name.data() + name.size(), step);
-    if (problem == std::errc() && step >= 0 && std::string_view(end) == ".safetensors") found.push_back({step, entry->path()});
+    if (problem == std::errc() && step >= 0 && std::string_view(end) == ".safetensors")
+      found.push_back({step, entry->path()});
   }
   if (code) fail("checkpoint", directory, "cannot be listed", code.value());
   std::sort(found.begin(), found.end(), [](auto const& left, auto const& right) { return left.step > right.step; });
@@ -71,7 +73,8 @@ class checkpoint_writer {
  public:
   checkpoint_writer(fs::path directory, checkpoint_facts const& facts,
                     std::vector<weft::parameters::parameter_descriptor> const& parameters)
-      : directory_(std::move(directory)), step_(facts.step),
+      : directory_(std::move(directory)),
+        step_(facts.step),
         file_(safetensors_writer::create<Real>(checkpoint_path(directory_, step_), entries(parameters), metadata(facts),
                                                true)) {}
 
@@ -128,7 +131,8 @@ class checkpoint_reader {
                         " holds no optimizer state; to start from its weights use --init, not --resume");
     if (file_.metadata().at("weft.checkpoint") != "1")
       throw weft::error("mini_llm::checkpoint: " + path.string() + " has the format version " +
-                        file_.metadata().at("weft.checkpoint") + ", this program reads version 1; use the program that wrote it");
+                        file_.metadata().at("weft.checkpoint") +
+                        ", this program reads version 1; use the program that wrote it");
     if (verify) file_.verify();
     facts_.step = number<std::int64_t>("weft.step");
     facts_.seed = number<std::uint64_t>("weft.seed");
@@ -137,7 +141,8 @@ class checkpoint_reader {
     facts_.data_hash = number<std::uint64_t>("weft.data_hash");
     auto const found = file_.metadata().find("weft.configuration");
     if (found != file_.metadata().end()) facts_.configuration = nlohmann::json::parse(found->second, nullptr, false);
-    if (!facts_.configuration.is_object() || facts_.step < 0 || facts_.optimizer_steps < 0) unusable("weft.configuration");
+    if (!facts_.configuration.is_object() || facts_.step < 0 || facts_.optimizer_steps < 0)
+      unusable("weft.configuration");
   }
 
   [[nodiscard]] checkpoint_facts const& facts() const { return facts_; }
@@ -162,7 +167,8 @@ class checkpoint_reader {
       }
     }
     if (wanted != file_.tensors().size())
-      other_model("it has " + std::to_string(file_.tensors().size()) + " tensors, this model's state " + std::to_string(wanted));
+      other_model("it has " + std::to_string(file_.tensors().size()) + " tensors, this model's state " +
+                  std::to_string(wanted));
   }
 
   /// Reads one tensor of one parameter (host memory, all its elements).
@@ -221,8 +227,8 @@ inline checkpoint_reader open_latest_checkpoint(fs::path const& directory) {
   }
 }
 
-/// Moves checkpoints beyond `step` out of the way of a run that goes on from `step`: they belong to a future that may not
-/// come again. Returns the folder they are in now, empty if there were none.
+/// Moves checkpoints beyond `step` out of the way of a run that goes on from `step`: they belong to a future that may
+/// not come again. Returns the folder they are in now, empty if there were none.
 inline fs::path set_later_checkpoints_aside(out_directory& out, std::int64_t step) {
   std::vector<fs::path> later;
   for (checkpoint_file const& file : list_checkpoints(out.path()))
@@ -239,15 +245,18 @@ inline std::vector<std::string> resume_problems(checkpoint_facts const& saved, c
     problems.push_back("the checkpoint was trained with --seed " + std::to_string(saved.seed) + ", this run has " +
                        std::to_string(now.seed) + "; resume with --seed " + std::to_string(saved.seed));
   if (saved.data_hash != now.data_hash)
-    problems.push_back("the checkpoint was trained on other data; resume with the --data it was trained on, or start anew "
-                       "from exported weights with --init");
+    problems.push_back(
+        "the checkpoint was trained on other data; resume with the --data it was trained on, or start anew "
+        "from exported weights with --init");
   for (char const* const key : {"preset", "batch", "micro-batches", "seq"}) {
     auto const before = saved.configuration.value(key, nlohmann::json());
     auto const after = now.configuration.value(key, nlohmann::json());
     if (before == after) continue;
-    auto const text = [](nlohmann::json const& value) { return value.is_string() ? value.get<std::string>() : value.dump(); };
-    problems.push_back("the checkpoint was trained with --" + std::string(key) + " " + text(before) + ", this run has " +
-                       text(after) + "; resume with --" + key + " " + text(before));
+    auto const text = [](nlohmann::json const& value) {
+      return value.is_string() ? value.get<std::string>() : value.dump();
+    };
+    problems.push_back("the checkpoint was trained with --" + std::string(key) + " " + text(before) +
+                       ", this run has " + text(after) + "; resume with --" + key + " " + text(before));
   }
   for (auto const& [key, value] : now.configuration.items()) {
     if (key == "preset" || key == "batch" || key == "micro-batches" || key == "seq") continue;
@@ -259,7 +268,8 @@ inline std::vector<std::string> resume_problems(checkpoint_facts const& saved, c
   if (now.configuration.contains("steps") && now.configuration["steps"].is_number() &&
       saved.step > now.configuration["steps"].get<std::int64_t>())
     problems.push_back("the checkpoint is at step " + std::to_string(saved.step) + ", beyond --steps " +
-                       now.configuration["steps"].dump() + "; resume with at least --steps " + std::to_string(saved.step));
+                       now.configuration["steps"].dump() + "; resume with at least --steps " +
+                       std::to_string(saved.step));
   return problems;
 }
 

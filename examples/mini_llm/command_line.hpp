@@ -29,7 +29,7 @@ namespace mini_llm {
 
 struct command_line {
   options chosen;
-  std::string message;    ///< of --help and --version: print it and end with success
+  std::string message;  ///< of --help and --version: print it and end with success
   [[nodiscard]] bool proceed() const { return message.empty(); }
 };
 
@@ -44,7 +44,8 @@ Integer whole_number(std::string const& name, std::string const& text, Integer l
   Integer value{};
   auto const [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (problem != std::errc() || end != text.data() + text.size() || value < lowest || value > highest)
-    refuse_value(name, text, "whole numbers from " + std::to_string(lowest) + " to " + std::to_string(highest) + " are legal");
+    refuse_value(name, text,
+                 "whole numbers from " + std::to_string(lowest) + " to " + std::to_string(highest) + " are legal");
   return value;
 }
 
@@ -121,11 +122,13 @@ class option_table {
   void group(std::string name) { group_ = std::move(name); }
 
   template <class Integer>
-  void whole(std::string const& name, Integer options::*member, Integer lowest, Integer highest, std::string const& help) {
+  void whole(std::string const& name, Integer options::*member, Integer lowest, Integer highest,
+             std::string const& help) {
     Integer& target = chosen_.*member;
     std::string const initial = std::to_string(target);
-    add(name, "N", initial, help,
-        [&target, name, lowest, highest](std::string const& text) { target = whole_number(name, text, lowest, highest); });
+    add(name, "N", initial, help, [&target, name, lowest, highest](std::string const& text) {
+      target = whole_number(name, text, lowest, highest);
+    });
   }
 
   void real(std::string const& name, double options::*member, real_range range, std::string const& help) {
@@ -137,7 +140,8 @@ class option_table {
   }
 
   template <class Kind, std::size_t Count>
-  void choice(std::string const& name, Kind options::*member, char const* const (&names)[Count], std::string const& help) {
+  void choice(std::string const& name, Kind options::*member, char const* const (&names)[Count],
+              std::string const& help) {
     Kind& target = chosen_.*member;
     std::string type;
     for (char const* const one : names) type += (type.empty() ? "" : "|") + std::string(one);
@@ -164,9 +168,12 @@ class option_table {
   }
 
   template <class Setter>
-  CLI::Option* add(std::string const& name, std::string const& type, std::string const& initial, std::string const& help,
-                   Setter setter) {
-    return app_.add_option_function<std::string>(name, setter, help)->type_name(type)->default_str(initial)->group(group_);
+  CLI::Option* add(std::string const& name, std::string const& type, std::string const& initial,
+                   std::string const& help, Setter setter) {
+    return app_.add_option_function<std::string>(name, setter, help)
+        ->type_name(type)
+        ->default_str(initial)
+        ->group(group_);
   }
 
   [[nodiscard]] std::string const& group() const { return group_; }
@@ -191,16 +198,19 @@ inline void add_options(CLI::App& app, option_table& table, options& chosen) {
   table.choice("--schedule", &options::schedule, schedule_names, "Order of the passes; the pipeline takes all ranks");
   table.whole("--micro-batches", &options::micro_batches, 1, 65536, "Pieces that a batch is cut into");
   app.add_option_function<std::vector<std::string>>(
-         "--partition", [&chosen](std::vector<std::string> const& texts) { chosen.partition = layer_list("--partition", texts); },
+         "--partition",
+         [&chosen](std::vector<std::string> const& texts) { chosen.partition = layer_list("--partition", texts); },
          "Layers per rank (embedding, blocks, head), as 3,2,3;\nauto: even by cost")
       ->type_name("LIST|auto")
       ->default_str("auto")
       ->group(table.group());
-  table.choice("--recompute", &options::recompute, recompute_names, "Compute activations twice instead of keeping them");
+  table.choice("--recompute", &options::recompute, recompute_names,
+               "Compute activations twice instead of keeping them");
   table.choice("--transport", &options::transport, transport_names, "Ranks are processes (mpiexec) or threads");
   table.add("--ranks", "N", "1", "Threads of --transport in-process",
             [&chosen](std::string const& text) { chosen.ranks = whole_number("--ranks", text, 1, 1024); });
-  app.add_flag("--plan", chosen.plan, "Print plan, proof and a picture of the timeline; do not train")->group(table.group());
+  app.add_flag("--plan", chosen.plan, "Print plan, proof and a picture of the timeline; do not train")
+      ->group(table.group());
   table.real("--timeout", &options::timeout_seconds, {0.0, 86400.0, true, false},
              "Seconds a rank waits for another before the run ends\nwith what each one waited for");
 
@@ -220,7 +230,8 @@ inline void add_options(CLI::App& app, option_table& table, options& chosen) {
   table.text("--out", &options::out, "DIR", chosen.out, "Folder for losses, weights, checkpoints and settings");
   table.whole("--log-every", &options::log_every, 1, many, "Steps between lines (not on a terminal)");
   table.whole("--eval-every", &options::eval_every, 0, many, "Steps between validations; 0: at the end only");
-  table.whole("--eval-batches", &options::eval_batches, 0, many, "Batches per validation; 0: all of the validation part");
+  table.whole("--eval-batches", &options::eval_batches, 0, many,
+              "Batches per validation; 0: all of the validation part");
   table.whole("--save-every", &options::save_every, 0, many, "Steps between checkpoints; 0: none");
   table
       .add("--resume", "FILE|latest", "latest", "Go on from a checkpoint; alone: the newest in --out",
@@ -234,7 +245,8 @@ inline void add_options(CLI::App& app, option_table& table, options& chosen) {
   table.whole("--top-k", &options::top_k, 0, 256, "Choose among the k likeliest bytes; 0: among all");
 }
 
-inline constexpr char const* help_footer = R"(Losses are in nats per byte. The run prints beside them the bigram entropy of the
+inline constexpr char const* help_footer =
+    R"(Losses are in nats per byte. The run prints beside them the bigram entropy of the
 validation part: H(next | previous) = - sum over pairs (a, b) of p(a, b) ln p(b | a), with
 the pairs counted in that part itself. No model that sees one byte back can do better.
 
@@ -245,18 +257,21 @@ Examples
 
 }  // namespace detail
 
-/// Parses `arguments` (without the program's name). Errors: an unknown option (with the nearest known one), a value that
-/// is no number or out of range (with the legal range), a `--config` that cannot be read.
+/// Parses `arguments` (without the program's name). Errors: an unknown option (with the nearest known one), a value
+/// that is no number or out of range (with the legal range), a `--config` that cannot be read.
 inline command_line parse_command_line(std::vector<std::string> arguments) {
   command_line result;
   CLI::App app("Trains a small GPT on a text, over pipeline ranks, with weft.", "mini_llm");
   detail::option_table table(app, result.chosen);
   app.set_help_flag("-h,--help", "Print this help");
-  app.set_version_flag("--version", "mini_llm of weft " + std::to_string(weft::version.major) + "." +
-                                        std::to_string(weft::version.minor) + "." + std::to_string(weft::version.patch),
+  app.set_version_flag("--version",
+                       "mini_llm of weft " + std::to_string(weft::version.major) + "." +
+                           std::to_string(weft::version.minor) + "." + std::to_string(weft::version.patch),
                        "Print the version");
   app.config_formatter(std::make_shared<config_reader>());
-  app.set_config("--config", "", "Settings: TOML, or a config-run.json; the command line wins")->type_name("FILE")->group("Options");
+  app.set_config("--config", "", "Settings: TOML, or a config-run.json; the command line wins")
+      ->type_name("FILE")
+      ->group("Options");
   detail::add_options(app, table, result.chosen);
   app.footer(detail::help_footer);
   app.get_formatter()->column_width(34);
@@ -274,13 +289,15 @@ inline command_line parse_command_line(std::vector<std::string> arguments) {
   } catch (CLI::FileError const& problem) {
     throw weft::error("mini_llm::options: --config: " + std::string(problem.what()) + "; name a file that can be read");
   } catch (CLI::ParseError const& problem) {
-    throw weft::error("mini_llm::options: " + std::string(problem.what()) + "; --help lists all options and what they take");
+    throw weft::error("mini_llm::options: " + std::string(problem.what()) +
+                      "; --help lists all options and what they take");
   }
   std::vector<std::string> const unknown = app.remaining();
   if (!unknown.empty()) {
     std::string const& first = unknown.front();
     std::string const near = table.nearest(first.starts_with("-") ? first.substr(0, first.find('=')) : "--" + first);
-    throw weft::error("mini_llm::options: there is no option " + first + "; " + (near.empty() ? "--help lists all options" : "did you mean " + near + "? (--help lists all)"));
+    throw weft::error("mini_llm::options: there is no option " + first + "; " +
+                      (near.empty() ? "--help lists all options" : "did you mean " + near + "? (--help lists all)"));
   }
   return result;
 }

@@ -17,8 +17,8 @@
 
 namespace mini_llm {
 
-/// Reads `--config`: TOML, or the JSON that an earlier run left as config-run.json (its "options"). Keys are the names of
-/// the options without dashes in front; tables only group them. What the command line says wins.
+/// Reads `--config`: TOML, or the JSON that an earlier run left as config-run.json (its "options"). Keys are the names
+/// of the options without dashes in front; tables only group them. What the command line says wins.
 class config_reader : public CLI::Config {
  public:
   std::string to_config(CLI::App const*, bool, bool, std::string) const override { return {}; }
@@ -92,8 +92,8 @@ class config_reader : public CLI::Config {
     try {
       read_table(toml::parse(content), found);
     } catch (toml::parse_error const& problem) {
-      refuse("line " + std::to_string(problem.source().begin.line) + " is not TOML (" + std::string(problem.description()) +
-             ")");
+      refuse("line " + std::to_string(problem.source().begin.line) + " is not TOML (" +
+             std::string(problem.description()) + ")");
     }
   }
 };

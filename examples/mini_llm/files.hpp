@@ -141,7 +141,8 @@ inline void sync_directory(std::string const& where, fs::path const& directory) 
   descriptor const opened(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!opened.is_open()) fail(where, directory, "cannot be opened", errno);
   // Some network file systems cannot sync a directory; the rename is then as durable as they make it.
-  if (::fsync(opened.get()) != 0 && errno != EINVAL && errno != ENOTSUP) fail(where, directory, "cannot be synced", errno);
+  if (::fsync(opened.get()) != 0 && errno != EINVAL && errno != ENOTSUP)
+    fail(where, directory, "cannot be synced", errno);
 }
 
 /// A file that appears under its name only when it is whole: written as `<name>.partial` beside it, synced, renamed.
@@ -150,11 +151,14 @@ class atomic_file {
  public:
   /// `expected_bytes`, when known, are reserved at once, so that a full disk is noticed before any work is done.
   atomic_file(std::string where, fs::path target, std::uint64_t expected_bytes = 0)
-      : where_(std::move(where)), target_(std::move(target)), partial_(target_.string() + ".partial") {
+      : where_(std::move(where)),
+        target_(std::move(target)),
+        partial_(target_.string() + ".partial") {
     file_ = descriptor(::open(partial_.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
     if (!file_.is_open()) fail(where_, target_, "cannot be written", errno);
 #if defined(__linux__)
-    if (expected_bytes > 0 && ::fallocate(file_.get(), FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(expected_bytes)) != 0 &&
+    if (expected_bytes > 0 &&
+        ::fallocate(file_.get(), FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(expected_bytes)) != 0 &&
         (errno == ENOSPC || errno == EDQUOT || errno == EFBIG)) {
       int const number = errno;
       discard();
@@ -175,7 +179,8 @@ class atomic_file {
   /// Replaces bytes that were written already.
   void patch(std::uint64_t offset, std::string_view text) {
     ssize_t const done = ::pwrite(file_.get(), text.data(), text.size(), static_cast<off_t>(offset));
-    if (done != static_cast<ssize_t>(text.size())) fail(where_, target_, "could not be completed", done < 0 ? errno : EIO);
+    if (done != static_cast<ssize_t>(text.size()))
+      fail(where_, target_, "could not be completed", done < 0 ? errno : EIO);
   }
 
   [[nodiscard]] std::uint64_t written() const { return written_; }

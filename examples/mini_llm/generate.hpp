@@ -48,7 +48,8 @@ inline int next_byte(std::span<float const> logits, sampling const& how, std::ui
     throw weft::error("mini_llm::generate: no logit at position " + std::to_string(position) +
                       " is finite; the training diverged: lower --lr");
   if (how.temperature <= 0.0) return order[0];
-  std::size_t const kept = how.top_k <= 0 ? logits.size() : std::min(logits.size(), static_cast<std::size_t>(how.top_k));
+  std::size_t const kept =
+      how.top_k <= 0 ? logits.size() : std::min(logits.size(), static_cast<std::size_t>(how.top_k));
   std::array<double, 256> weight{};
   double total = 0.0;
   for (std::size_t place = 0; place < kept; ++place) {

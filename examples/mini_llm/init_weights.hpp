@@ -14,14 +14,15 @@
 
 namespace mini_llm {
 
-/// The weights that `--init` names, in GPT-2's form: our own `model.safetensors`, or a file of Hugging Face's with as many
-/// layers and a vocabulary of 256. All of it is compared with the model before the first tensor is read: nothing is
-/// left out silently, layers least of all. Does not communicate; every rank reads what it needs.
+/// The weights that `--init` names, in GPT-2's form: our own `model.safetensors`, or a file of Hugging Face's with as
+/// many layers and a vocabulary of 256. All of it is compared with the model before the first tensor is read: nothing
+/// is left out silently, layers least of all. Does not communicate; every rank reads what it needs.
 class init_weights {
  public:
   /// `parameters`: those of the whole model. Errors: a tensor missing, left over or of another shape; an output layer
   /// of its own, where this model shares the embedding's table.
-  init_weights(fs::path const& path, std::vector<weft::parameters::parameter_descriptor> const& parameters) : file_(path) {
+  init_weights(fs::path const& path, std::vector<weft::parameters::parameter_descriptor> const& parameters)
+      : file_(path) {
     file_.verify();
     std::set<std::string> left;
     for (tensor_info const& tensor : file_.tensors()) left.insert(tensor.name);
@@ -30,13 +31,14 @@ class init_weights {
       tensor_info const& tensor = file_.at(name_in_file(parameter.name));
       auto const shape = shape_of(parameter);
       if (!std::equal(shape.begin(), shape.end(), tensor.shape.begin(), tensor.shape.end()))
-        refuse("tensor " + quoted_name(tensor.name) + " has the shape " + shape_text(tensor.shape) + ", the model wants " +
-               shape_text(shape));
+        refuse("tensor " + quoted_name(tensor.name) + " has the shape " + shape_text(tensor.shape) +
+               ", the model wants " + shape_text(shape));
       left.erase(tensor.name);
     }
     if (left.erase("lm_head.weight") == 1) require_tied_head();
     for (std::string const& name : left)
-      if (!name.ends_with(".attn.bias") && !name.ends_with(".attn.masked_bias"))  // causal masks: constants, not weights
+      if (!name.ends_with(".attn.bias") &&
+          !name.ends_with(".attn.masked_bias"))  // causal masks: constants, not weights
         refuse("the model has no tensor " + quoted_name(name));
   }
 
@@ -70,7 +72,8 @@ class init_weights {
       file_.read(table.name, table.shape, second.data());
       equal = first == second;
     }
-    if (!equal) refuse("its output layer \"lm_head.weight\" is not the embedding's table, and in this model they are one");
+    if (!equal)
+      refuse("its output layer \"lm_head.weight\" is not the embedding's table, and in this model they are one");
   }
 
   [[noreturn]] void refuse(std::string const& what) const {

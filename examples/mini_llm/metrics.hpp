@@ -108,8 +108,7 @@ class loss_log {
 
   void append(std::int64_t step, double loss) {
     char line[96];
-    int const length =
-        std::snprintf(line, sizeof line, "%lld,%a,%.9g\n", static_cast<long long>(step), loss, loss);
+    int const length = std::snprintf(line, sizeof line, "%lld,%a,%.9g\n", static_cast<long long>(step), loss, loss);
     log_.append(std::string_view(line, static_cast<std::size_t>(length)));
   }
   void sync() { log_.sync(); }

@@ -31,44 +31,44 @@ inline char const* to_text(transport_kind kind) { return transport_names[static_
 
 struct options {
   // Data and model
-  std::string data;                        ///< empty: the default text
+  std::string data;  ///< empty: the default text
   preset_kind preset = preset_kind::nano;
-  std::string init;                        ///< safetensors file to start from; empty: random weights
+  std::string init;  ///< safetensors file to start from; empty: random weights
   double dropout = 0.0;
 
   // Plan
   schedule_kind schedule = schedule_kind::one_f_one_b;
   int micro_batches = 4;
-  std::vector<int> partition;              ///< layers per rank; empty: automatic, by cost
+  std::vector<int> partition;  ///< layers per rank; empty: automatic, by cost
   recompute_kind recompute = recompute_kind::none;
   transport_kind transport = transport_kind::mpi;
-  int ranks = 0;                           ///< threads of the in-process transport; 0: not given
-  bool plan = false;                       ///< print the plan and stop
+  int ranks = 0;      ///< threads of the in-process transport; 0: not given
+  bool plan = false;  ///< print the plan and stop
   double timeout_seconds = 60.0;
 
   // Training
-  int batch = 16;                          ///< sequences per step, over all micro-batches
+  int batch = 16;  ///< sequences per step, over all micro-batches
   int sequence_length = 128;
   std::int64_t steps = 300;
   double learning_rate = 1e-3;
   std::int64_t warmup = 20;
   double weight_decay = 0.1;
-  double clip = 1.0;                       ///< 0: off
+  double clip = 1.0;  ///< 0: off
   std::uint64_t seed = 1;
 
   // Reports and files
   std::string out = "mini_llm-out";
   int log_every = 10;
-  int eval_every = 100;                    ///< 0: at the end only
-  int eval_batches = 8;                    ///< 0: all of the validation part
-  int save_every = 0;                      ///< 0: never
-  std::optional<std::string> resume;       ///< a file, or "latest"
+  int eval_every = 100;               ///< 0: at the end only
+  int eval_batches = 8;               ///< 0: all of the validation part
+  int save_every = 0;                 ///< 0: never
+  std::optional<std::string> resume;  ///< a file, or "latest"
 
   // Sample
   int sample_bytes = 400;
   std::string prompt = "The ";
   double temperature = 0.8;
-  int top_k = 40;                          ///< 0: all 256
+  int top_k = 40;  ///< 0: all 256
 };
 
 inline std::string partition_text(std::vector<int> const& partition) {

@@ -39,7 +39,8 @@ class out_directory {
   [[nodiscard]] fs::path file(std::string const& name) const { return path_ / name; }
 
   /// Moves what an earlier run left here into `earlier-<n>`, n counting up, so that nothing of it is overwritten or
-  /// taken for this run's. Returns that folder, empty if there was nothing. Not on a resume; after all checks, and after
+  /// taken for this run's. Returns that folder, empty if there was nothing. Not on a resume; after all checks, and
+  /// after
   /// --init was read, which may name a file in here.
   fs::path set_earlier_run_aside() { return move_aside(find(belongs_to_a_run)); }
 
@@ -47,7 +48,8 @@ class out_directory {
   fs::path move_aside(std::vector<fs::path> const& found) {
     if (found.empty()) return {};
     fs::path aside;
-    for (int number = 1; aside.empty() || fs::exists(aside); ++number) aside = path_ / ("earlier-" + std::to_string(number));
+    for (int number = 1; aside.empty() || fs::exists(aside); ++number)
+      aside = path_ / ("earlier-" + std::to_string(number));
     std::error_code code;
     fs::create_directory(aside, code);
     if (code) fail("out", aside, "cannot be made", code.value());

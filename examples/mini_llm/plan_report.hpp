@@ -4,9 +4,16 @@
 
 #include "options.hpp"
 
+#include <weft/schedule/make_program.hpp>
+
 #include <string>
 
 namespace mini_llm {
+
+inline weft::schedule::program make_program(options const& chosen, int ranks) {
+  return weft::schedule::make_program(to_text(chosen.schedule), ranks, chosen.micro_batches,
+                                      {.recompute = chosen.recompute == recompute_kind::full});
+}
 
 template <class Model, class Trainer>
 std::string headline(options const& chosen, Trainer const& trainer) {

@@ -18,9 +18,11 @@ inline std::string printable(std::span<std::uint8_t const> bytes) {
   // are malformed).
   auto const sequence = [&](std::size_t place) -> std::size_t {
     std::uint8_t const lead = bytes[place];
-    std::size_t const length = lead < 0x80 ? 1 : lead >= 0xC2 && lead < 0xE0 ? 2 : lead >= 0xE0 && lead < 0xF0 ? 3
-                               : lead >= 0xF0 && lead < 0xF5                 ? 4
-                                                                             : 0;
+    std::size_t const length = lead < 0x80                   ? 1
+                               : lead >= 0xC2 && lead < 0xE0 ? 2
+                               : lead >= 0xE0 && lead < 0xF0 ? 3
+                               : lead >= 0xF0 && lead < 0xF5 ? 4
+                                                             : 0;
     if (length == 0 || place + length > bytes.size()) return 0;
     for (std::size_t index = 1; index < length; ++index)
       if ((bytes[place + index] & 0xC0) != 0x80) return 0;

@@ -18,12 +18,13 @@ namespace mini_llm {
 
 /// What one report of the training says. Not communicated: the caller has the loss on every rank already.
 struct progress_state {
-  std::int64_t step = 0;          ///< steps done
-  std::int64_t steps = 0;         ///< of so many
-  double loss = 0.0;              ///< nats per byte
+  std::int64_t step = 0;   ///< steps done
+  std::int64_t steps = 0;  ///< of so many
+  double loss = 0.0;       ///< nats per byte
   double tokens_per_second = 0.0;
-  double ideal_share = -1.0;      ///< time the schedule would need at the measured cost of its actions / time it took; < 0: unknown
-  double seconds_left = -1.0;     ///< < 0: unknown
+  double ideal_share =
+      -1.0;  ///< time the schedule would need at the measured cost of its actions / time it took; < 0: unknown
+  double seconds_left = -1.0;  ///< < 0: unknown
 };
 
 inline std::string clock_text(double seconds) {
@@ -65,7 +66,8 @@ inline std::string progress_line(progress_state const& state) {
 /// right where the terminal is narrow.
 inline std::string progress_bar(progress_state const& state, int width) {
   char text[64];
-  std::snprintf(text, sizeof text, "%lld/%lld", static_cast<long long>(state.step), static_cast<long long>(state.steps));
+  std::snprintf(text, sizeof text, "%lld/%lld", static_cast<long long>(state.step),
+                static_cast<long long>(state.steps));
   std::string line = text;
   std::snprintf(text, sizeof text, "loss %.4f", state.loss);
   std::string parts[4] = {text, rate_text(state.tokens_per_second), "", clock_text(state.seconds_left) + " left"};
@@ -109,7 +111,10 @@ class progress {
  public:
   /// `width` < 1: ask the terminal behind standard output each time (it may be resized).
   progress(std::ostream& out, bool terminal, std::int64_t every, int width = 0)
-      : out_(out), terminal_(terminal), every_(std::max<std::int64_t>(every, 1)), width_(width) {}
+      : out_(out),
+        terminal_(terminal),
+        every_(std::max<std::int64_t>(every, 1)),
+        width_(width) {}
   progress(progress const&) = delete;
   progress& operator=(progress const&) = delete;
   ~progress() { finish(); }

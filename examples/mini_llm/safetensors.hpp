@@ -24,8 +24,8 @@ struct dtype {
   std::uint64_t bytes;
 };
 
-inline constexpr dtype dtypes[] = {{"F32", 4}, {"F64", 8}, {"F16", 2},     {"BF16", 2},    {"I64", 8},
-                                   {"U64", 8}, {"I32", 4}, {"U32", 4},     {"I16", 2},     {"U16", 2},
+inline constexpr dtype dtypes[] = {{"F32", 4}, {"F64", 8}, {"F16", 2},  {"BF16", 2},    {"I64", 8},
+                                   {"U64", 8}, {"I32", 4}, {"U32", 4},  {"I16", 2},     {"U16", 2},
                                    {"I8", 1},  {"U8", 1},  {"BOOL", 1}, {"F8_E5M2", 1}, {"F8_E4M3", 1}};
 
 template <class Real>

@@ -16,7 +16,8 @@
 #include <map>
 #include <set>
 
-static_assert(std::endian::native == std::endian::little, "safetensors files are little endian, and read in place here");
+static_assert(std::endian::native == std::endian::little,
+              "safetensors files are little endian, and read in place here");
 
 namespace mini_llm {
 
@@ -35,7 +36,9 @@ inline float half_to_float(std::uint16_t half) {
   return std::bit_cast<float>(sign | (wide << 23) | (fraction << 13));
 }
 
-inline float brain_to_float(std::uint16_t brain) { return std::bit_cast<float>(static_cast<std::uint32_t>(brain) << 16); }
+inline float brain_to_float(std::uint16_t brain) {
+  return std::bit_cast<float>(static_cast<std::uint32_t>(brain) << 16);
+}
 
 }  // namespace detail
 
@@ -47,8 +50,7 @@ class safetensors_reader {
   explicit safetensors_reader(fs::path path) : path_(std::move(path)) {
     file_ = open_for_reading(where, path_);
     bytes_ = size_of_file(where, path_, file_);
-    if (bytes_ < 8)
-      damaged("has " + std::to_string(bytes_) + " bytes, and the length of the header alone takes 8");
+    if (bytes_ < 8) damaged("has " + std::to_string(bytes_) + " bytes, and the length of the header alone takes 8");
     std::uint64_t length = 0;
     read_at(where, path_, file_, 0, &length, 8);
     if (length > longest_header || length > bytes_ - 8)
@@ -81,8 +83,8 @@ class safetensors_reader {
     static_assert(dtype_name<Real> != nullptr, "mini_llm::safetensors: tensors are read as float or double");
     tensor_info const& tensor = at(name);
     if (!std::equal(shape.begin(), shape.end(), tensor.shape.begin(), tensor.shape.end()))
-      throw weft::error("mini_llm::safetensors: tensor " + quoted_name(name) + " of " + path_.string() + " has the shape " +
-                        shape_text(tensor.shape) + ", the model wants " + shape_text(shape) +
+      throw weft::error("mini_llm::safetensors: tensor " + quoted_name(name) + " of " + path_.string() +
+                        " has the shape " + shape_text(tensor.shape) + ", the model wants " + shape_text(shape) +
                         "; name a file that was written for this --preset");
     std::uint64_t const first = payload() + tensor.begin;
     if (tensor.type == dtype_name<Real>) return read_at(where, path_, file_, first, out, tensor.end - tensor.begin);
@@ -90,8 +92,8 @@ class safetensors_reader {
     if (tensor.type == "F64") return convert<double>(tensor, out, [](double value) { return value; });
     if (tensor.type == "F16") return convert<std::uint16_t>(tensor, out, detail::half_to_float);
     if (tensor.type == "BF16") return convert<std::uint16_t>(tensor, out, detail::brain_to_float);
-    throw weft::error("mini_llm::safetensors: tensor " + quoted_name(name) + " of " + path_.string() + " holds " + tensor.type +
-                      "; only F32, F64, F16 and BF16 can be read as numbers: convert the file");
+    throw weft::error("mini_llm::safetensors: tensor " + quoted_name(name) + " of " + path_.string() + " holds " +
+                      tensor.type + "; only F32, F64, F16 and BF16 can be read as numbers: convert the file");
   }
 
   [[nodiscard]] bool has_checksum() const { return metadata_.contains(checksum_key); }
@@ -117,7 +119,8 @@ class safetensors_reader {
     char computed[17];
     std::snprintf(computed, sizeof computed, "%016llx", static_cast<unsigned long long>(XXH3_64bits_digest(&state)));
     if (stored != computed)
-      damaged("has other contents than when it was written (checksum " + std::string(computed) + ", not " + quoted_name(stored) + ")");
+      damaged("has other contents than when it was written (checksum " + std::string(computed) + ", not " +
+              quoted_name(stored) + ")");
   }
 
  private:
@@ -175,8 +178,8 @@ class safetensors_reader {
     tensor.name = name;
     if (!entry["dtype"].is_string()) damaged("gives " + tensor_text + " a dtype that is not a string");
     tensor.type = entry["dtype"].get<std::string>();
-    auto const* const type =
-        std::find_if(std::begin(dtypes), std::end(dtypes), [&](dtype const& known) { return tensor.type == known.name; });
+    auto const* const type = std::find_if(std::begin(dtypes), std::end(dtypes),
+                                          [&](dtype const& known) { return tensor.type == known.name; });
     if (type == std::end(dtypes)) damaged("gives " + tensor_text + " the unknown dtype " + quoted_name(tensor.type));
     std::uint64_t wanted = type->bytes;
     if (!entry["shape"].is_array()) damaged("gives " + tensor_text + " a shape that is not a list");
@@ -195,16 +198,18 @@ class safetensors_reader {
     }
     if (empty) wanted = 0;
     json const& offsets = entry["data_offsets"];
-    if (!offsets.is_array() || offsets.size() != 2 || !offsets[0].is_number_unsigned() || !offsets[1].is_number_unsigned())
+    if (!offsets.is_array() || offsets.size() != 2 || !offsets[0].is_number_unsigned() ||
+        !offsets[1].is_number_unsigned())
       damaged("gives " + tensor_text + " data_offsets that are not two whole numbers");
     tensor.begin = offsets[0].get<std::uint64_t>();
     tensor.end = offsets[1].get<std::uint64_t>();
     if (tensor.end < tensor.begin || tensor.end > bytes_ - payload())
-      damaged("puts " + tensor_text + " at bytes " + std::to_string(tensor.begin) + " to " + std::to_string(tensor.end) +
-              " of " + std::to_string(bytes_ - payload()) + (tensor.end > tensor.begin ? ": it was cut short" : ""));
+      damaged("puts " + tensor_text + " at bytes " + std::to_string(tensor.begin) + " to " +
+              std::to_string(tensor.end) + " of " + std::to_string(bytes_ - payload()) +
+              (tensor.end > tensor.begin ? ": it was cut short" : ""));
     if (tensor.end - tensor.begin != wanted)
-      damaged("gives " + tensor_text + " " + std::to_string(tensor.end - tensor.begin) + " bytes; " + tensor.type + " " +
-              shape_text(tensor.shape) + " takes " + std::to_string(wanted));
+      damaged("gives " + tensor_text + " " + std::to_string(tensor.end - tensor.begin) + " bytes; " + tensor.type +
+              " " + shape_text(tensor.shape) + " takes " + std::to_string(wanted));
     return tensor;
   }
 
@@ -217,8 +222,8 @@ class safetensors_reader {
     for (std::size_t index = 0; index < tensors_.size(); ++index) {
       tensor_info const& tensor = tensors_[index];
       if (tensor.begin != next)
-        damaged(std::string(tensor.begin < next ? "has tensors that overlap" : "has a gap between tensors") + " at byte " +
-                std::to_string(tensor.begin) + " (tensor " + quoted_name(tensor.name) + ")");
+        damaged(std::string(tensor.begin < next ? "has tensors that overlap" : "has a gap between tensors") +
+                " at byte " + std::to_string(tensor.begin) + " (tensor " + quoted_name(tensor.name) + ")");
       next = tensor.end;
       index_.emplace(tensor.name, index);
     }

@@ -25,8 +25,8 @@ class safetensors_writer {
     std::vector<std::int64_t> shape;
   };
 
-  /// `metadata` are added to {"format": "pt"}, which other readers ask for. With `checksum`, `safetensors_reader::verify`
-  /// notices any changed byte.
+  /// `metadata` are added to {"format": "pt"}, which other readers ask for. With `checksum`,
+  /// `safetensors_reader::verify` notices any changed byte.
   template <class Real>
   static safetensors_writer create(fs::path const& path, std::vector<entry> const& entries,
                                    std::map<std::string, std::string> const& metadata, bool checksum) {
@@ -38,12 +38,13 @@ class safetensors_writer {
   void write(std::string const& name, std::span<Real const> values) {
     static_assert(dtype_name<Real> != nullptr, "mini_llm::safetensors: only float and double are written");
     std::uint64_t const wanted = next_ < entries_.size() ? entries_[next_].bytes : 0;
-    if (next_ >= entries_.size() || entries_[next_].name != name || wanted != values.size_bytes() || element_ != sizeof(Real))
+    if (next_ >= entries_.size() || entries_[next_].name != name || wanted != values.size_bytes() ||
+        element_ != sizeof(Real))
       throw weft::error("mini_llm::safetensors: tensor \"" + name + "\" of " + std::to_string(values.size_bytes()) +
                         " bytes is out of turn in " + file_->target().string() + "; " +
-                        (next_ < entries_.size() ? "\"" + entries_[next_].name + "\" of " + std::to_string(wanted) +
-                                                       " bytes comes next"
-                                                 : std::string("all tensors are written")));
+                        (next_ < entries_.size()
+                             ? "\"" + entries_[next_].name + "\" of " + std::to_string(wanted) + " bytes comes next"
+                             : std::string("all tensors are written")));
     append(values.data(), values.size_bytes());
     ++next_;
   }
@@ -57,7 +58,8 @@ class safetensors_writer {
                         "\"; write every declared tensor before the commit");
     if (checksum_place_ != 0) {
       char digits[17];
-      std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(XXH3_64bits_digest(state_.get())));
+      std::snprintf(digits, sizeof digits, "%016llx",
+                    static_cast<unsigned long long>(XXH3_64bits_digest(state_.get())));
       file_->patch(checksum_place_, digits);
     }
     file_->commit();
@@ -72,9 +74,11 @@ class safetensors_writer {
     void operator()(XXH3_state_t* state) const { XXH3_freeState(state); }
   };
 
-  safetensors_writer(fs::path const& path, std::vector<entry> const& entries, std::map<std::string, std::string> metadata,
-                     bool checksum, char const* type, std::uint64_t element)
-      : element_(element), state_(XXH3_createState()) {
+  safetensors_writer(fs::path const& path, std::vector<entry> const& entries,
+                     std::map<std::string, std::string> metadata, bool checksum, char const* type,
+                     std::uint64_t element)
+      : element_(element),
+        state_(XXH3_createState()) {
     metadata.emplace("format", "pt");
     if (checksum) metadata[checksum_key] = checksum_placeholder;
     nlohmann::ordered_json header;

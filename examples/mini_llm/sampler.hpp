@@ -36,8 +36,8 @@ struct batch_arrays {
 
 namespace detail {
 
-inline void copy_window(std::span<std::uint8_t const> text, std::int64_t start, int sequence_length, std::int32_t* inputs,
-                        std::int32_t* targets) {
+inline void copy_window(std::span<std::uint8_t const> text, std::int64_t start, int sequence_length,
+                        std::int32_t* inputs, std::int32_t* targets) {
   for (int position = 0; position < sequence_length; ++position) {
     auto const place = static_cast<std::size_t>(start + position);
     inputs[position] = text[place];
@@ -52,11 +52,14 @@ class training_sampler {
  public:
   /// `text` must outlive the sampler. Errors: a text without a single window.
   training_sampler(std::span<std::uint8_t const> text, int sequence_length, std::uint64_t seed)
-      : text_(text), sequence_length_(sequence_length), seed_(seed) {
+      : text_(text),
+        sequence_length_(sequence_length),
+        seed_(seed) {
     if (sequence_length < 1 || static_cast<std::int64_t>(text.size()) <= sequence_length)
-      throw weft::error("mini_llm::sampler: a text of " + std::to_string(text.size()) + " bytes has no window of length " +
-                        std::to_string(sequence_length) + "; lengths from 1 to " +
-                        std::to_string(std::max<std::int64_t>(static_cast<std::int64_t>(text.size()) - 1, 0)) + " are possible");
+      throw weft::error("mini_llm::sampler: a text of " + std::to_string(text.size()) +
+                        " bytes has no window of length " + std::to_string(sequence_length) + "; lengths from 1 to " +
+                        std::to_string(std::max<std::int64_t>(static_cast<std::int64_t>(text.size()) - 1, 0)) +
+                        " are possible");
   }
 
   /// First byte of the window that sequence `sample` of the whole batch has at `step`.
@@ -88,12 +91,15 @@ class validation_windows {
   /// `batches` of `sequences` windows each; 0: as many as the text holds. Fewer where the text is shorter: the last
   /// batch is then filled up with sequences that are not counted.
   validation_windows(std::span<std::uint8_t const> text, int sequence_length, int sequences, int batches)
-      : text_(text), sequence_length_(sequence_length), sequences_(sequences) {
+      : text_(text),
+        sequence_length_(sequence_length),
+        sequences_(sequences) {
     std::int64_t const most =
         text.empty() ? 0 : (static_cast<std::int64_t>(text.size()) - 1) / static_cast<std::int64_t>(sequence_length);
     if (most < 1)
       throw weft::error("mini_llm::sampler: a validation part of " + std::to_string(text.size()) +
-                        " bytes has no window of length " + std::to_string(sequence_length) + "; choose a smaller --seq");
+                        " bytes has no window of length " + std::to_string(sequence_length) +
+                        "; choose a smaller --seq");
     windows_ = batches == 0 ? most : std::min<std::int64_t>(most, static_cast<std::int64_t>(batches) * sequences);
   }
 
@@ -113,7 +119,8 @@ class validation_windows {
       std::size_t const row = static_cast<std::size_t>(sample) * static_cast<std::size_t>(sequence_length_);
       std::int64_t const window = static_cast<std::int64_t>(batch_index) * sequences_ + sample;
       if (window < windows_) {
-        detail::copy_window(text_, start(window), sequence_length_, batch.inputs.data() + row, batch.targets.data() + row);
+        detail::copy_window(text_, start(window), sequence_length_, batch.inputs.data() + row,
+                            batch.targets.data() + row);
         batch.counted_tokens += sequence_length_;
       } else {
         std::fill_n(batch.inputs.data() + row, sequence_length_, 0);

@@ -84,11 +84,11 @@ inline double verbatim_share(std::span<std::uint8_t const> training, std::span<s
 
 /// A loaded text. The same on every rank that reads the same files; `hash` goes into the ranks' fingerprint.
 struct text {
-  std::vector<std::uint8_t> bytes;       ///< all documents, end to end
-  std::size_t training_bytes = 0;        ///< the first of them; the rest is the validation part
-  std::uint64_t hash = 0;                ///< XXH3 (64 bits) of `bytes`
-  std::vector<std::string> documents;    ///< their paths, in order
-  std::vector<std::string> notes;        ///< files that were left out, and why
+  std::vector<std::uint8_t> bytes;     ///< all documents, end to end
+  std::size_t training_bytes = 0;      ///< the first of them; the rest is the validation part
+  std::uint64_t hash = 0;              ///< XXH3 (64 bits) of `bytes`
+  std::vector<std::string> documents;  ///< their paths, in order
+  std::vector<std::string> notes;      ///< files that were left out, and why
 
   [[nodiscard]] std::span<std::uint8_t const> training() const { return {bytes.data(), training_bytes}; }
   [[nodiscard]] std::span<std::uint8_t const> validation() const {
@@ -138,7 +138,8 @@ inline std::vector<found_file> list_files(fs::path const& folder, std::vector<st
     if (code) fail("data", path, "or what follows it cannot be listed", code.value());
   }
   // Bytes of the names, not the locale, decide the order: it is part of the data.
-  std::sort(files.begin(), files.end(), [](found_file const& left, found_file const& right) { return left.name < right.name; });
+  std::sort(files.begin(), files.end(),
+            [](found_file const& left, found_file const& right) { return left.name < right.name; });
   return files;
 }
 
@@ -157,7 +158,8 @@ inline text load_text(fs::path const& path) {
       throw weft::error("mini_llm::data: " + path.string() + " is empty; name a file with text in it");
     result.documents.push_back(path.string());
     if (detail::looks_binary(result.bytes))
-      result.notes.push_back(path.string() + ": holds zero bytes, so it may not be text; taken as it is, since it was named");
+      result.notes.push_back(path.string() +
+                             ": holds zero bytes, so it may not be text; taken as it is, since it was named");
   } else {
     auto const files = detail::list_files(path, result.notes);
     std::vector<std::vector<std::uint8_t>> contents(files.size());
@@ -204,13 +206,14 @@ inline fs::path default_data(fs::path const& documentation) {
 inline void require_sequence_fits(text const& data, std::int64_t sequence_length) {
   std::int64_t const longest = data.longest_sequence();
   if (longest < 1)
-    throw weft::error("mini_llm::data: the data has " + std::to_string(data.bytes.size()) +
-                      " bytes, of which a tenth is for validation; at least 20 bytes are needed to train on: name a longer text");
+    throw weft::error(
+        "mini_llm::data: the data has " + std::to_string(data.bytes.size()) +
+        " bytes, of which a tenth is for validation; at least 20 bytes are needed to train on: name a longer text");
   if (sequence_length > longest)
     throw weft::error("mini_llm::data: --seq " + std::to_string(sequence_length) + " is longer than the data (" +
                       std::to_string(data.training_bytes) + " bytes to train on, " +
-                      std::to_string(data.bytes.size() - data.training_bytes) + " to validate on); the largest possible here is " +
-                      std::to_string(longest));
+                      std::to_string(data.bytes.size() - data.training_bytes) +
+                      " to validate on); the largest possible here is " + std::to_string(longest));
 }
 
 }  // namespace mini_llm

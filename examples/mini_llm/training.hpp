@@ -210,7 +210,7 @@ class training {
   }
 
   [[nodiscard]] weft::model::token_batch batch(batch_arrays const& arrays, int micro_batches, std::uint64_t step,
-                                               bool training) const {
+                                               bool is_training) const {
     weft::model::token_batch result;
     result.inputs = arrays.inputs.data();
     result.targets = arrays.targets.data();
@@ -220,7 +220,7 @@ class training {
     result.counted_tokens = arrays.counted_tokens;
     result.seed = chosen_.seed;
     result.step = step;
-    result.training = training;
+    result.training = is_training;
     return result;
   }
 

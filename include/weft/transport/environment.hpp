@@ -107,10 +107,10 @@ class environment {
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     int const launched = detail::launched_processes();
     if (size != 1 || launched == 1) return;
-    char version[MPI_MAX_LIBRARY_VERSION_STRING] = {};
+    char library[MPI_MAX_LIBRARY_VERSION_STRING] = {};
     int length = 0;
-    MPI_Get_library_version(version, &length);
-    std::string first_line(version, static_cast<std::size_t>(length));
+    MPI_Get_library_version(library, &length);
+    std::string first_line(library, static_cast<std::size_t>(length));
     first_line.resize(std::min(first_line.find('\n'), first_line.size()));
     throw error("weft::environment: the launcher started " + std::to_string(launched) +
                 " processes, but MPI sees only 1 each: the launcher belongs to another MPI; launch with the mpiexec of " +
