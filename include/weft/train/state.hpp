@@ -63,7 +63,7 @@ void collect_state(Trainer& trainer, bool moments, Sink&& sink) {
           transport::request moved = door.rank() == 0
                                          ? door.receive(host.data(), host.size() * sizeof(real), owner, tag)
                                          : door.send(host.data(), host.size() * sizeof(real), 0, tag);
-          transport::detail::settle(door, moved, trainer.deadline(), "collect_state");
+          transport::settle(door, moved, trainer.deadline(), "collect_state");
         }
         if (door.rank() == 0) sink(state_kinds[static_cast<std::size_t>(kind)], each, std::span<real const>(host));
       }

@@ -2,74 +2,110 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <weft/collective/binomial_tree.hpp>
+#include <weft/collective/ring.hpp>
+#include <weft/collective/step_list.hpp>
 #include <weft/config.hpp>
 #include <weft/error.hpp>
 #include <weft/transport/endpoint.hpp>
 #include <weft/transport/wait.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <string>
+#include <type_traits>
 #include <vector>
 
+/// @file
+/// Plays collective step lists over endpoints, in host memory. Everything that waits for all ranks outside the pipeline
+/// comes through here, so it waits as the engine does: with test and yield, looking at the failure channel.
+
 namespace weft::inline v1::transport {
+
+inline constexpr double default_deadline = 300.0;  ///< seconds
 
 namespace detail {
 
 inline constexpr int collective_tag = 32000;  // above every edge's tag and every tied parameter's
 
+}  // namespace detail
+
+/// Waits for one posted message of a named operation. Throws `error` after `deadline` seconds.
 inline void settle(endpoint& door, request& posted, double deadline, char const* what) {
   wait(door, posted, deadline, [&] {
     throw error(std::string("weft::transport: ") + what + ": rank " + std::to_string(door.rank()) + " waited " +
-                    std::to_string(deadline) + " s for another rank; it is slow, stopped, or skipped the collective",
+                    std::to_string(static_cast<long>(deadline)) +
+                    " s for another rank; it is slow, stopped, or does something else",
                 {.rank = door.rank()});
   });
 }
 
-}  // namespace detail
-
-/// `everything[r]` = rank r's `bytes` at `mine`, on every rank. Collective; ring, size - 1 steps.
-inline void all_gather(endpoint& door, void const* mine, std::size_t bytes, void* everything, double deadline = 300.0) {
-  int const ranks = door.size();
+/// Plays this rank's part of a step list on `elements` numbers at `data`. Collective over the endpoint's ranks.
+template <class Number>
+void run_collective(endpoint& door, collective::step_list const& list, Number* data, std::int64_t elements,
+                    double deadline, char const* what) {
   int const rank = door.rank();
-  auto* const out = static_cast<std::byte*>(everything);
-  std::memcpy(out + bytes * static_cast<std::size_t>(rank), mine, bytes);
-  for (int step = 0; step < ranks - 1; ++step) {
-    auto const from = static_cast<std::size_t>((rank - step + ranks) % ranks);
-    auto const into = static_cast<std::size_t>((rank - step - 1 + ranks) % ranks);
-    request receive = door.receive(out + bytes * into, bytes, (rank - 1 + ranks) % ranks, detail::collective_tag);
-    request send = door.send(out + bytes * from, bytes, (rank + 1) % ranks, detail::collective_tag);
-    detail::settle(door, receive, deadline, "all_gather");
-    detail::settle(door, send, deadline, "all_gather");
-  }
-}
-
-/// `data` of `root` on every rank. Collective; binomial tree.
-inline void broadcast(endpoint& door, void* data, std::size_t bytes, int root, double deadline = 300.0) {
-  int const ranks = door.size();
-  int const place = (door.rank() - root + ranks) % ranks;
-  for (int span = 1; span < ranks; span *= 2) {
-    if (place < span && place + span < ranks) {
-      request send = door.send(data, bytes, (place + span + root) % ranks, detail::collective_tag + 1);
-      detail::settle(door, send, deadline, "broadcast");
-    } else if (place >= span && place < 2 * span) {
-      request receive = door.receive(data, bytes, (place - span + root) % ranks, detail::collective_tag + 1);
-      detail::settle(door, receive, deadline, "broadcast");
+  auto const begin_of = [&](int chunk) { return collective::chunk_begin(elements, list.chunks, chunk); };
+  auto const size_of = [&](int chunk) { return static_cast<std::size_t>(begin_of(chunk + 1) - begin_of(chunk)); };
+  std::vector<request> posted;
+  std::vector<Number> arrived;
+  for (int index = 0; index < list.size();) {
+    int const first = index;
+    int const round = list.steps[first].round;
+    std::size_t to_add = 0;
+    for (; index < list.size() && list.steps[index].round == round; ++index)
+      if (list.steps[index].to == rank && list.steps[index].what == collective::arrival::add)
+        to_add += size_of(list.steps[index].chunk);
+    if (arrived.size() < to_add) arrived.resize(to_add);
+    posted.clear();
+    std::size_t used = 0;
+    for (int each = first; each < index; ++each) {
+      auto const& step = list.steps[each];
+      if (step.to != rank) continue;
+      Number* const into = step.what == collective::arrival::add ? arrived.data() + used : data + begin_of(step.chunk);
+      if (step.what == collective::arrival::add) used += size_of(step.chunk);
+      posted.push_back(door.receive(into, size_of(step.chunk) * sizeof(Number), step.from, detail::collective_tag));
+    }
+    for (int each = first; each < index; ++each) {
+      auto const& step = list.steps[each];
+      if (step.from == rank)
+        posted.push_back(door.send(data + begin_of(step.chunk), size_of(step.chunk) * sizeof(Number), step.to,
+                                   detail::collective_tag));
+    }
+    for (auto& each : posted) settle(door, each, deadline, what);
+    used = 0;
+    for (int each = first; each < index; ++each) {
+      auto const& step = list.steps[each];
+      if (step.to != rank || step.what != collective::arrival::add) continue;
+      if constexpr (std::is_arithmetic_v<Number>) {
+        Number* const own = data + begin_of(step.chunk);
+        for (std::size_t element = 0; element < size_of(step.chunk); ++element) own[element] += arrived[used + element];
+      }
+      used += size_of(step.chunk);
     }
   }
 }
 
-/// values[i] = sum over ranks, added in rank order from the left, on every rank. Collective; for short vectors.
-inline void all_reduce_sum(endpoint& door, double* values, std::size_t count, double deadline = 300.0) {
-  auto const ranks = static_cast<std::size_t>(door.size());
-  if (ranks == 1 || count == 0) return;
-  std::vector<double> everything(ranks * count);
-  all_gather(door, values, count * sizeof(double), everything.data(), deadline);
-  for (std::size_t index = 0; index < count; ++index) {
-    double sum = everything[index];
-    for (std::size_t rank = 1; rank < ranks; ++rank) sum += everything[rank * count + index];
-    values[index] = sum;
-  }
+/// `everything[r]` = the `bytes` at rank r's `mine`, on every rank. Collective; ring.
+inline void all_gather(endpoint& door, void const* mine, std::size_t bytes, void* everything,
+                       double deadline = default_deadline) {
+  auto* const out = static_cast<std::byte*>(everything);
+  std::memcpy(out + bytes * static_cast<std::size_t>(door.rank()), mine, bytes);
+  run_collective(door, collective::ring::all_gather(door.size()), out,
+                 static_cast<std::int64_t>(bytes) * door.size(), deadline, "all_gather");
+}
+
+/// `data` of `root` on every rank. Collective; binomial tree.
+inline void broadcast(endpoint& door, void* data, std::size_t bytes, int root, double deadline = default_deadline) {
+  run_collective(door, collective::binomial_tree::broadcast(door.size(), root), static_cast<std::byte*>(data),
+                 static_cast<std::int64_t>(bytes), deadline, "broadcast");
+}
+
+/// values[i] = sum over ranks, with the ring's association, on every rank. Collective.
+inline void all_reduce_sum(endpoint& door, double* values, std::size_t count, double deadline = default_deadline) {
+  run_collective(door, collective::ring::all_reduce(door.size()), values, static_cast<std::int64_t>(count), deadline,
+                 "all_reduce");
 }
 
 }  // namespace weft::inline v1::transport
