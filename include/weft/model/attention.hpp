@@ -45,31 +45,25 @@ struct causal_softmax {
   dropout_mask<Real> mask;
 
   KOKKOS_INLINE_FUNCTION void operator()(std::int64_t item) const {
-    constexpr int step = lanes<Real>::count;
     std::int64_t const head = item / tile.rows;
     std::int64_t const query = tile.first + item % tile.rows;
     std::int64_t const count = query + 1;
     Real* WEFT_RESTRICT const s = scores + item * tile.keys;
-    lanes<Real> top(s[0]);
-    std::int64_t j = 0;
-    for (; j + step <= count; j += step)
-      for (int l = 0; l < step; ++l) top.lane[l] = top.lane[l] > s[j + l] ? top.lane[l] : s[j + l];
-    for (int l = 0; j < count; ++j, ++l) top.lane[l] = top.lane[l] > s[j] ? top.lane[l] : s[j];
-    Real const largest = top.largest() * scale;
-    for (j = 0; j < count; ++j) s[j] = math::exp(s[j] * scale - largest);
-    lanes<Real> total(Real(0));
-    for (j = 0; j + step <= count; j += step)
-      for (int l = 0; l < step; ++l) total.lane[l] += s[j + l];
-    for (int l = 0; j < count; ++j, ++l) total.lane[l] += s[j];
-    Real const sum = total.sum();
+    Real const factor = scale;  // a member would be loaded again in every turn of the loop, which stops vectorisation
+    Real const largest = lanes<Real>::largest(count, s) * factor;
+    WEFT_INDEPENDENT
+    for (std::int64_t j = 0; j < count; ++j) s[j] = math::exp(s[j] * factor - largest);
+    Real const sum = lanes<Real>::sum(count, plain_term<Real>{s});
     Real const inverse = Real(1) / sum;
-    for (j = 0; j < count; ++j) s[j] *= inverse;
-    for (j = count; j < tile.keys; ++j) s[j] = Real(0);
+    WEFT_INDEPENDENT
+    for (std::int64_t j = 0; j < count; ++j) s[j] *= inverse;
+    WEFT_INDEPENDENT
+    for (std::int64_t j = count; j < tile.keys; ++j) s[j] = Real(0);
     logsum[head * tile.length + query] = largest + math::log(sum);
     if constexpr (HasDropout) {
       std::int64_t const row = (head * tile.length + query) * tile.length;
       random::words drawn{};
-      for (j = 0; j < count; ++j) {
+      for (std::int64_t j = 0; j < count; ++j) {
         if (j == 0 || (row + j) % 4 == 0) drawn = mask.draw(tile.sequence, (row + j) / 4);
         s[j] *= mask.factor(drawn, row + j);
       }
@@ -90,39 +84,37 @@ struct causal_softmax_backward {
   dropout_mask<Real> mask;
 
   KOKKOS_INLINE_FUNCTION void operator()(std::int64_t item) const {
-    constexpr int step = lanes<Real>::count;
     std::int64_t const head = item / tile.rows;
     std::int64_t const query = tile.first + item % tile.rows;
     std::int64_t const count = query + 1;
     Real* WEFT_RESTRICT const p = scores + item * tile.keys;
     Real* WEFT_RESTRICT const d = grad + item * tile.keys;
+    Real const factor = scale;
     Real const shift = logsum[head * tile.length + query];
-    std::int64_t j = 0;
-    for (; j < count; ++j) p[j] = math::exp(p[j] * scale - shift);
+    WEFT_INDEPENDENT
+    for (std::int64_t j = 0; j < count; ++j) p[j] = math::exp(p[j] * factor - shift);
     if constexpr (HasDropout) {
       // d becomes the gradient of the unmasked probabilities
       std::int64_t const row = (head * tile.length + query) * tile.length;
       random::words drawn{};
-      for (j = 0; j < count; ++j) {
+      for (std::int64_t j = 0; j < count; ++j) {
         if (j == 0 || (row + j) % 4 == 0) drawn = mask.draw(tile.sequence, (row + j) / 4);
         d[j] *= mask.factor(drawn, row + j);
       }
     }
-    lanes<Real> total(Real(0));
-    for (j = 0; j + step <= count; j += step)
-      for (int l = 0; l < step; ++l) total.lane[l] += p[j + l] * d[j + l];
-    for (int l = 0; j < count; ++j, ++l) total.lane[l] += p[j] * d[j];
-    Real const mean = total.sum();
-    for (j = 0; j < count; ++j) d[j] = p[j] * (d[j] - mean) * scale;
+    Real const mean = lanes<Real>::sum(count, product_term<Real>{p, d});
+    WEFT_INDEPENDENT
+    for (std::int64_t j = 0; j < count; ++j) d[j] = p[j] * (d[j] - mean) * factor;
     if constexpr (HasDropout) {
       std::int64_t const row = (head * tile.length + query) * tile.length;
       random::words drawn{};
-      for (j = 0; j < count; ++j) {
+      for (std::int64_t j = 0; j < count; ++j) {
         if (j == 0 || (row + j) % 4 == 0) drawn = mask.draw(tile.sequence, (row + j) / 4);
         p[j] *= mask.factor(drawn, row + j);
       }
     }
-    for (j = count; j < tile.keys; ++j) {
+    WEFT_INDEPENDENT
+    for (std::int64_t j = count; j < tile.keys; ++j) {
       p[j] = Real(0);
       d[j] = Real(0);
     }

@@ -17,6 +17,13 @@ namespace weft::inline v1::model {
 
 namespace kernels {
 
+template <class Real>
+struct shifted_exp {
+  Real const* row;
+  Real shift;
+  KOKKOS_FORCEINLINE_FUNCTION Real operator()(std::int64_t c) const { return math::exp(row[c] - shift); }
+};
+
 /// logsum[row] = log sum exp of the row's logits; loss[row] = logsum - logit of the target, 0 where it is not counted.
 template <class Real>
 struct cross_entropy_forward {
@@ -28,19 +35,9 @@ struct cross_entropy_forward {
   std::int64_t columns;
 
   KOKKOS_INLINE_FUNCTION void operator()(std::int64_t row) const {
-    constexpr int step = lanes<Real>::count;
     Real const* WEFT_RESTRICT const x = logits + row * columns;
-    lanes<Real> top(x[0]);
-    std::int64_t c = 0;
-    for (; c + step <= columns; c += step)
-      for (int l = 0; l < step; ++l) top.lane[l] = top.lane[l] > x[c + l] ? top.lane[l] : x[c + l];
-    for (int l = 0; c < columns; ++c, ++l) top.lane[l] = top.lane[l] > x[c] ? top.lane[l] : x[c];
-    Real const largest = top.largest();
-    lanes<Real> total(Real(0));
-    for (c = 0; c + step <= columns; c += step)
-      for (int l = 0; l < step; ++l) total.lane[l] += math::exp(x[c + l] - largest);
-    for (int l = 0; c < columns; ++c, ++l) total.lane[l] += math::exp(x[c] - largest);
-    Real const rest = math::log(total.sum());
+    Real const largest = lanes<Real>::largest(columns, x);
+    Real const rest = math::log(lanes<Real>::sum(columns, shifted_exp<Real>{x, largest}));
     std::int32_t const target = targets[row];
     logsum[row] = largest + rest;
     // (largest - logit) is exact or nearly so; adding it to the small rest keeps digits that logsum - logit would lose
@@ -63,6 +60,7 @@ struct cross_entropy_backward {
     std::int32_t const target = targets[row];
     Real const shift = logsum[row];
     Real const factor = target < 0 ? Real(0) : scale;
+    WEFT_INDEPENDENT
     for (std::int64_t c = 0; c < columns; ++c) x[c] = math::exp(x[c] - shift) * factor;
     if (target >= 0) x[target] -= scale;
   }

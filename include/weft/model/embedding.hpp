@@ -37,6 +37,7 @@ struct embed {
     Real const* WEFT_RESTRICT const token = token_table + ids[row] * cut.columns;
     Real const* WEFT_RESTRICT const position = position_table + (row % length) * cut.columns;
     Real* WEFT_RESTRICT const to = out + row * cut.columns;
+    WEFT_INDEPENDENT
     for (std::int64_t c = begin; c < end; ++c) to[c] = token[c] + position[c];
   }
 };
@@ -60,6 +61,7 @@ struct scatter_rows {
       std::int64_t const row = ids != nullptr ? ids[r] : r % length;
       Real const* WEFT_RESTRICT const from = grad + r * cut.columns;
       Real* WEFT_RESTRICT const to = grad_table + row * cut.columns;
+      WEFT_INDEPENDENT
       for (std::int64_t c = begin; c < end; ++c) to[c] += from[c];
     }
   }

@@ -48,6 +48,7 @@ struct bias_gelu {
     Real const* WEFT_RESTRICT const add = bias;
     Real* WEFT_RESTRICT const a = hidden + row * cut.columns;
     Real* WEFT_RESTRICT const g = out + row * cut.columns;
+    WEFT_INDEPENDENT
     for (std::int64_t c = begin; c < end; ++c) {
       Real const biased = a[c] + add[c];
       a[c] = biased;
@@ -72,6 +73,7 @@ struct gelu_backward {
     Real const* WEFT_RESTRICT const a = hidden + row * cut.columns;
     Real* WEFT_RESTRICT const d = grad + row * cut.columns;
     Real* WEFT_RESTRICT const g = again + row * cut.columns;
+    WEFT_INDEPENDENT
     for (std::int64_t c = begin; c < end; ++c) {
       gelu_value<Real> const at(a[c]);
       d[c] *= at.slope;

@@ -4,37 +4,68 @@
 
 #include <weft/config.hpp>
 #include <weft/execution/kokkos.hpp>
+#include <weft/execution/math.hpp>
 
 #include <Kokkos_Core.hpp>
 
 #include <cstdint>
+#include <limits>
 
 namespace weft::inline v1::model {
 
-/// Sixteen partial sums (or maxima), folded in a fixed order: how a row kernel adds. The lanes are independent, so the
-/// compiler keeps them in vector registers without being allowed to reorder anything, and the order of additions is the
-/// same on every backend. Column c goes to lane c % 16.
+/// How a row kernel adds: sixteen partial sums (column c goes to sum c % 16), folded in a fixed order. The sums do not
+/// wait for each other, so the compiler keeps them in vector registers without being allowed to reorder anything, and
+/// the order of additions is the same on every backend.
+///
+/// `Term` gives the number of a column: a small named functor.
 template <class Real>
 struct lanes {
   static constexpr int count = 16;
 
-  Real lane[count];
-
-  KOKKOS_INLINE_FUNCTION explicit lanes(Real start) {
-    for (int l = 0; l < count; ++l) lane[l] = start;
+  template <class Term>
+  static KOKKOS_FORCEINLINE_FUNCTION Real sum(std::int64_t columns, Term const& term) {
+    Real lane[count] = {};
+    std::int64_t c = 0;
+    for (; c + count <= columns; c += count) {
+      WEFT_KEEP_LOOP
+      for (int l = 0; l < count; ++l) lane[l] += term(c + l);
+    }
+    for (int l = 0; c < columns; ++c, ++l) lane[l] += term(c);
+    for (int l = 0; l < 8; ++l) lane[l] += lane[l + 8];
+    for (int l = 0; l < 4; ++l) lane[l] += lane[l + 4];
+    return (lane[0] + lane[2]) + (lane[1] + lane[3]);
   }
 
-  [[nodiscard]] KOKKOS_INLINE_FUNCTION Real sum() {
-    for (int half = count / 2; half > 0; half /= 2)
-      for (int l = 0; l < half; ++l) lane[l] += lane[l + half];
-    return lane[0];
+  /// The largest number of a row. Starts from minus infinity, not from the first column: g++ would then keep that
+  /// column's value in a register (partial redundancy elimination) and vectorise no later loop over the row.
+  static KOKKOS_FORCEINLINE_FUNCTION Real largest(std::int64_t columns, Real const* WEFT_RESTRICT row) {
+    constexpr Real bottom = -std::numeric_limits<Real>::infinity();
+    Real lane[count];
+    for (int l = 0; l < count; ++l) lane[l] = bottom;
+    std::int64_t c = 0;
+    for (; c + count <= columns; c += count) {
+      WEFT_KEEP_LOOP
+      for (int l = 0; l < count; ++l) lane[l] = math::detail::choose(row[c + l] > lane[l], row[c + l], lane[l]);
+    }
+    for (int l = 0; c < columns; ++c, ++l) lane[l] = row[c] > lane[l] ? row[c] : lane[l];
+    for (int l = 0; l < 8; ++l) lane[l] = math::detail::choose(lane[l + 8] > lane[l], lane[l + 8], lane[l]);
+    Real result = lane[0];
+    for (int l = 1; l < 8; ++l) result = lane[l] > result ? lane[l] : result;
+    return result;
   }
+};
 
-  [[nodiscard]] KOKKOS_INLINE_FUNCTION Real largest() {
-    for (int half = count / 2; half > 0; half /= 2)
-      for (int l = 0; l < half; ++l) lane[l] = lane[l] > lane[l + half] ? lane[l] : lane[l + half];
-    return lane[0];
-  }
+/// Terms that several kernels add.
+template <class Real>
+struct plain_term {
+  Real const* row;
+  KOKKOS_FORCEINLINE_FUNCTION Real operator()(std::int64_t c) const { return row[c]; }
+};
+template <class Real>
+struct product_term {
+  Real const* left;
+  Real const* right;
+  KOKKOS_FORCEINLINE_FUNCTION Real operator()(std::int64_t c) const { return left[c] * right[c]; }
 };
 
 }  // namespace weft::inline v1::model

@@ -16,6 +16,28 @@ namespace weft::inline v1::model {
 
 namespace kernels {
 
+template <class Real>
+struct centred_square {
+  Real const* row;
+  Real middle;
+  KOKKOS_FORCEINLINE_FUNCTION Real operator()(std::int64_t c) const {
+    return (row[c] - middle) * (row[c] - middle);
+  }
+};
+
+/// dy w xhat.
+template <class Real>
+struct along_term {
+  Real const* grad;
+  Real const* weight;
+  Real const* row;
+  Real middle;
+  Real scale;
+  KOKKOS_FORCEINLINE_FUNCTION Real operator()(std::int64_t c) const {
+    return grad[c] * weight[c] * ((row[c] - middle) * scale);
+  }
+};
+
 /// Mean and reciprocal deviation of each row; y = (x - mean) rstd w + b.
 template <class Real>
 struct norm_forward {
@@ -29,23 +51,15 @@ struct norm_forward {
   std::int64_t columns;
 
   KOKKOS_INLINE_FUNCTION void operator()(std::int64_t row) const {
-    constexpr int step = lanes<Real>::count;
     Real const* WEFT_RESTRICT const x = in + row * columns;
     Real const* WEFT_RESTRICT const w = weight;
     Real const* WEFT_RESTRICT const b = bias;
     Real* WEFT_RESTRICT const y = out + row * columns;
-    lanes<Real> total(Real(0));
-    std::int64_t c = 0;
-    for (; c + step <= columns; c += step)
-      for (int l = 0; l < step; ++l) total.lane[l] += x[c + l];
-    for (int l = 0; c < columns; ++c, ++l) total.lane[l] += x[c];
-    Real const middle = total.sum() / static_cast<Real>(columns);
-    lanes<Real> squares(Real(0));
-    for (c = 0; c + step <= columns; c += step)
-      for (int l = 0; l < step; ++l) squares.lane[l] += (x[c + l] - middle) * (x[c + l] - middle);
-    for (int l = 0; c < columns; ++c, ++l) squares.lane[l] += (x[c] - middle) * (x[c] - middle);
-    Real const scale = math::rsqrt(squares.sum() / static_cast<Real>(columns) + Real(1e-5));
-    for (c = 0; c < columns; ++c) y[c] = (x[c] - middle) * scale * w[c] + b[c];
+    Real const middle = lanes<Real>::sum(columns, plain_term<Real>{x}) / static_cast<Real>(columns);
+    Real const variance = lanes<Real>::sum(columns, centred_square<Real>{x, middle}) / static_cast<Real>(columns);
+    Real const scale = math::rsqrt(variance + Real(1e-5));
+    WEFT_INDEPENDENT
+    for (std::int64_t c = 0; c < columns; ++c) y[c] = (x[c] - middle) * scale * w[c] + b[c];
     mean[row] = middle;
     rstd[row] = scale;
   }
@@ -68,7 +82,6 @@ struct norm_backward {
   std::int64_t columns;
 
   KOKKOS_INLINE_FUNCTION void operator()(std::int64_t row) const {
-    constexpr int step = lanes<Real>::count;
     Real const* WEFT_RESTRICT const x = in + row * columns;
     Real const* WEFT_RESTRICT const w = weight;
     Real const* WEFT_RESTRICT const b = bias;
@@ -77,31 +90,24 @@ struct norm_backward {
     Real* WEFT_RESTRICT const y = again + row * columns;
     Real const middle = mean[row];
     Real const scale = rstd[row];
-    lanes<Real> plain(Real(0));
-    lanes<Real> along(Real(0));
-    std::int64_t c = 0;
-    for (; c + step <= columns; c += step) {
-      for (int l = 0; l < step; ++l) {
-        Real const g = dy[c + l] * w[c + l];
-        plain.lane[l] += g;
-        along.lane[l] += g * ((x[c + l] - middle) * scale);
-      }
-    }
-    for (int l = 0; c < columns; ++c, ++l) {
-      Real const g = dy[c] * w[c];
-      plain.lane[l] += g;
-      along.lane[l] += g * ((x[c] - middle) * scale);
-    }
-    Real const mean_plain = plain.sum() / static_cast<Real>(columns);
-    Real const mean_along = along.sum() / static_cast<Real>(columns);
-    for (c = 0; c < columns; ++c) {
-      Real const xhat = (x[c] - middle) * scale;
-      dx[c] = scale * (dy[c] * w[c] - mean_plain - xhat * mean_along);
-      y[c] = xhat * w[c] + b[c];
-    }
+    Real const mean_plain = lanes<Real>::sum(columns, product_term<Real>{dy, w}) / static_cast<Real>(columns);
+    Real const mean_along =
+        lanes<Real>::sum(columns, along_term<Real>{dy, w, x, middle, scale}) / static_cast<Real>(columns);
     if (residual != nullptr) {
       Real const* WEFT_RESTRICT const add = residual + row * columns;
-      for (c = 0; c < columns; ++c) dx[c] += add[c];
+      WEFT_INDEPENDENT
+      for (std::int64_t c = 0; c < columns; ++c) {
+        Real const xhat = (x[c] - middle) * scale;
+        dx[c] = scale * (dy[c] * w[c] - mean_plain - xhat * mean_along) + add[c];
+        y[c] = xhat * w[c] + b[c];
+      }
+    } else {
+      WEFT_INDEPENDENT
+      for (std::int64_t c = 0; c < columns; ++c) {
+        Real const xhat = (x[c] - middle) * scale;
+        dx[c] = scale * (dy[c] * w[c] - mean_plain - xhat * mean_along);
+        y[c] = xhat * w[c] + b[c];
+      }
     }
   }
 };
@@ -129,6 +135,7 @@ struct norm_weights {
       Real const* WEFT_RESTRICT const dy = grad_out + r * cut.columns;
       Real const middle = mean[r];
       Real const scale = rstd[r];
+      WEFT_INDEPENDENT
       for (std::int64_t c = begin; c < end; ++c) {
         dw[c] += dy[c] * ((x[c] - middle) * scale);
         db[c] += dy[c];

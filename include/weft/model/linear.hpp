@@ -32,8 +32,10 @@ struct fill_rows {
     Real* WEFT_RESTRICT const to = out + row * cut.columns;
     if constexpr (HasResidual) {
       Real const* WEFT_RESTRICT const from = residual + row * cut.columns;
+      WEFT_INDEPENDENT
       for (std::int64_t c = begin; c < end; ++c) to[c] = from[c] + add[c];
     } else {
+      WEFT_INDEPENDENT
       for (std::int64_t c = begin; c < end; ++c) to[c] = add[c];
     }
   }
@@ -54,6 +56,7 @@ struct add_columns {
     Real* WEFT_RESTRICT const to = sum;
     for (std::int64_t r = 0; r < rows; ++r) {
       Real const* WEFT_RESTRICT const from = data + r * cut.columns;
+      WEFT_INDEPENDENT
       for (std::int64_t c = begin; c < end; ++c) to[c] += from[c];
     }
   }
