@@ -135,7 +135,7 @@ class clockwork {
         has_posts = true;
         if (cell.slot >= most) most = cell.slot + 1;
       }
-    if (!has_posts || program.slots == nullptr) return;
+    if (!has_posts || !program.is_lowered) return;
     buffer<int> last(lines.count() * most);
     for (int rank = 0; rank < program.ranks(); ++rank)
       for (action const& cell : program.row(rank)) {

@@ -7,6 +7,7 @@
 #include <weft/schedule/detail/channels.hpp>
 #include <weft/schedule/play.hpp>
 #include <weft/schedule/program.hpp>
+#include <weft/schedule/table.hpp>
 
 namespace weft::inline v1::schedule {
 
@@ -379,6 +380,15 @@ constexpr program lower_once(program_view const& table, lower_options const& opt
                    work.action_count());
     if (work.write(result)) return result;
   }
+}
+
+/// The sizes of a policy's lowered program, without lowering it.
+template <class Policy>
+constexpr table_size lowered_size(int ranks, int micro_batches, lower_options const& options = {}) {
+  program const made = write_table<Policy>(ranks, micro_batches);
+  program_view const view = made.view();
+  return table_size{ranks, view.stages(), view.graph.copies, view.graph.edge_count,
+                    detail::lowering(view, options).action_count()};
 }
 
 /// `lower_once` with as many send slots as it takes to play under rendezvous. `proof`, where given, receives the

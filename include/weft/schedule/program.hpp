@@ -67,6 +67,7 @@ class program {
     result.work = work_;
     result.carry = carry_;
     result.slots = slots_.data();
+    result.is_lowered = !slots_.empty();
     result.name = name_.empty() ? "" : name_.data();
     return result;
   }

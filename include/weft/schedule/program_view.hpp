@@ -54,6 +54,7 @@ struct program_view {
   carry_view carry;
   slot_counts const* slots = nullptr;  ///< per stage; null before `lower`
   char const* name = "";
+  bool is_lowered = false;  ///< `slots` is not null; asked in its place, since not every compiler compares addresses
 
   [[nodiscard]] constexpr int ranks() const { return graph.ranks; }
   [[nodiscard]] constexpr int stages() const { return graph.stages; }

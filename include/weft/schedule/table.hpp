@@ -52,10 +52,10 @@ constexpr table<Size> freeze(program_view const& program) {
   }
   for (int stage = 0; stage < Size.stages * Size.copies; ++stage) {
     result.rank_of_stage[stage] = program.graph.rank_of_stage[stage];
-    if (program.slots != nullptr) result.slots[stage] = program.slots[stage];
+    if (program.is_lowered) result.slots[stage] = program.slots[stage];
   }
   for (int edge = 0; edge < Size.edges; ++edge) result.edges[edge] = program.graph.edges[edge];
-  result.is_lowered = program.slots != nullptr;
+  result.is_lowered = program.is_lowered;
   result.micro_batches = program.micro_batches;
   result.work = program.work;
   return result;
@@ -84,7 +84,8 @@ constexpr program_view view_of(table<Size> const& from, table_rows<Size.ranks> c
   result.micro_batches = from.micro_batches;
   result.graph = topology::stage_graph_view{Size.stages, Size.ranks, Size.copies, from.rank_of_stage, from.edges, Size.edges};
   result.work = from.work;
-  result.slots = from.is_lowered ? from.slots : nullptr;
+  if (from.is_lowered) result.slots = from.slots;
+  result.is_lowered = from.is_lowered;
   result.name = name;
   return result;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <weft/config.hpp>
+#include <weft/schedule/words.hpp>
 
 #include <cstdint>
 #include <string>
@@ -15,6 +16,7 @@ enum class rule : std::uint8_t {
   needs_a_rank,            ///< ranks < 1
   needs_a_micro_batch,     ///< micro_batches < 1
   needs_exactly_one_rank,  ///< serial
+  micro_batches_multiple,  ///< for policies that work in groups
   needs_known_name,        ///< there is no such schedule
   too_many_stages,         ///< more than an action can number (65,535)
   too_many_micro_batches   ///< more messages than fit an index
@@ -40,24 +42,27 @@ constexpr validity check_at_least_one(int ranks, int micro_batches) {
   return {};
 }
 
-/// The sentence: "weft::schedule::serial: runs on 1 rank, not 4; start 1 rank, or choose gpipe or 1f1b".
-inline std::string explain(validity const& found, std::string const& name) {
-  std::string const where = "weft::schedule::" + name + ": ";
-  std::string const value = std::to_string(found.value);
-  std::string const nearest = std::to_string(found.nearest);
-  switch (found.broken) {
-    case rule::none: return where + "legal";
-    case rule::needs_a_rank: return where + "ranks is " + value + "; use " + nearest + " or more";
-    case rule::needs_a_micro_batch: return where + "micro_batches is " + value + "; use " + nearest + " or more";
-    case rule::needs_exactly_one_rank:
-      return where + "runs on 1 rank, not " + value + "; start 1 rank, or choose gpipe or 1f1b, which run on " + value;
-    case rule::needs_known_name:
-      return "weft::schedule: there is no schedule named \"" + name + "\"; choose serial, gpipe, 1f1b or forward_only";
-    case rule::too_many_stages: return where + value + " stages are more than the " + nearest + " that can be numbered";
-    case rule::too_many_micro_batches:
-      return where + value + " micro-batches are more than the " + nearest + " that this program can hold";
+/// What the static_assert of a plan says for the same rule.
+constexpr char const* words_of(rule broken) {
+  switch (broken) {
+    case rule::none: return "legal";
+    case rule::needs_a_rank: return WEFT_WORDS_NEEDS_A_RANK;
+    case rule::needs_a_micro_batch: return WEFT_WORDS_NEEDS_A_MICRO_BATCH;
+    case rule::needs_exactly_one_rank: return WEFT_WORDS_NEEDS_EXACTLY_ONE_RANK;
+    case rule::micro_batches_multiple: return WEFT_WORDS_MICRO_BATCHES_MULTIPLE;
+    case rule::needs_known_name: return WEFT_WORDS_NEEDS_KNOWN_NAME;
+    case rule::too_many_stages: return WEFT_WORDS_TOO_MANY_STAGES;
+    case rule::too_many_micro_batches: return WEFT_WORDS_TOO_MANY_MICRO_BATCHES;
   }
-  return where + "broken rule";
+  return "a rule is broken";
+}
+
+/// "weft::schedule::serial: the serial schedule runs on 1 rank; start 1 rank, or ... (asked for 4, nearest legal 1)".
+inline std::string explain(validity const& found, std::string const& name) {
+  std::string text = "weft::schedule::" + name + ": " + words_of(found.broken);
+  if (found.broken != rule::none && found.broken != rule::needs_known_name)
+    text += " (asked for " + std::to_string(found.value) + ", nearest legal " + std::to_string(found.nearest) + ")";
+  return text;
 }
 
 }  // namespace weft::inline v1::schedule

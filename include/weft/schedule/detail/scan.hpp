@@ -39,7 +39,7 @@ class scanner {
     last_added = static_cast<buffer<int>&&>(per_stage_last);
     for (int& last : last_added) last = -1;
     ended_at = buffer<int>(stages * program.graph.copies);
-    has_slots = program.slots != nullptr;
+    has_slots = program.is_lowered;
     if (has_slots) prepare_slots();
     if (has_posts) prepare_posts();
     for (int rank = 0; rank < program.ranks(); ++rank) {

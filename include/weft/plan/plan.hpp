@@ -1,0 +1,167 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <weft/config.hpp>
+#include <weft/error.hpp>
+#include <weft/plan/detail/select.hpp>
+#include <weft/plan/errors.hpp>
+#include <weft/plan/policies.hpp>
+#include <weft/plan/report.hpp>
+#include <weft/plan/static_program.hpp>
+#include <weft/schedule/forward_only.hpp>
+#include <weft/schedule/gpipe.hpp>
+#include <weft/schedule/make_program.hpp>
+#include <weft/schedule/one_f_one_b.hpp>
+#include <weft/schedule/serial.hpp>
+#include <weft/schedule/words.hpp>
+
+#include <string>
+
+namespace weft::inline v1 {
+
+namespace plan_detail {
+
+/// The policies of a plan by name, each checked: one static_assert per clause.
+template <class... Policies>
+struct settings {
+  using schedule = typename first<is_schedule, weft::schedule::serial, Policies...>::type;
+  using mesh = typename first<is_mesh, pipeline_ranks<1>, Policies...>::type;
+  using counts = typename first<is_micro_batches, weft::micro_batches<1>, Policies...>::type;
+  using recompute = typename first<is_recompute, weft::schedule::recompute::none, Policies...>::type;
+  using limit = typename first<is_memory_limit, weft::memory_limit<0>, Policies...>::type;
+  using held = typename first<is_held_to, held_to<weft::schedule::send_model::rendezvous>, Policies...>::type;
+
+  static_assert((is_known<Policies> && ...),
+                "weft::plan: one of the policies is not one that weft knows; use a schedule (see concepts/"
+                "schedule_policy.hpp), mesh, micro_batches, recompute, memory_limit, held_to or no_optimizer");
+  static_assert(count<is_schedule, Policies...> != 0,
+                "weft::plan: there is no schedule; add one, such as weft::schedule::one_f_one_b");
+  static_assert(count<is_schedule, Policies...> <= 1, "weft::plan: there are two schedules; keep one");
+  static_assert(count<is_mesh, Policies...> != 0, "weft::plan: there is no mesh; add one, such as weft::pipeline_ranks<4>");
+  static_assert(count<is_mesh, Policies...> <= 1, "weft::plan: there are two meshes; keep one");
+  static_assert(count<is_micro_batches, Policies...> != 0,
+                "weft::plan: nothing says how many micro-batches there are; add weft::micro_batches<8>, or <weft::dynamic>");
+  static_assert(count<is_micro_batches, Policies...> <= 1, "weft::plan: micro_batches is given twice; keep one");
+  static_assert(count<is_recompute, Policies...> <= 1, "weft::plan: there are two recompute policies; keep one");
+  static_assert(count<is_memory_limit, Policies...> <= 1, "weft::plan: memory_limit is given twice; keep one");
+  static_assert(count<is_held_to, Policies...> <= 1, "weft::plan: two send models are given; keep one");
+
+  static constexpr bool is_complete = (is_known<Policies> && ...) && count<is_schedule, Policies...> == 1 &&
+                                      count<is_mesh, Policies...> == 1 && count<is_micro_batches, Policies...> == 1;
+
+  static constexpr int ranks = mesh::template extent<pipeline_axis>();
+  static constexpr int micro_batches = counts::count;
+  static constexpr bool recomputes = recompute::recomputes;
+  static constexpr bool optimizer = count<is_no_optimizer, Policies...> == 0;
+  static constexpr weft::schedule::tied_stages tied = optimizer && count<is_no_ties, Policies...> == 0
+                                                          ? weft::schedule::tied_stages::first_and_last
+                                                          : weft::schedule::tied_stages::none;
+  static constexpr weft::schedule::send_model model = held::model;
+
+  /// Of what is known while compiling; a dynamic value stands at 1 here and is checked when the program starts.
+  static constexpr weft::schedule::validity legality =
+      is_complete ? schedule::check(ranks == dynamic ? 1 : ranks, micro_batches == dynamic ? 1 : micro_batches)
+                  : weft::schedule::validity{};
+  static_assert(legality.broken != weft::schedule::rule::needs_a_micro_batch,
+                "weft::schedule: " WEFT_WORDS_NEEDS_A_MICRO_BATCH);
+  static_assert(legality.broken != weft::schedule::rule::needs_exactly_one_rank,
+                "weft::schedule: " WEFT_WORDS_NEEDS_EXACTLY_ONE_RANK);
+  static_assert(legality.broken != weft::schedule::rule::micro_batches_multiple,
+                "weft::schedule: " WEFT_WORDS_MICRO_BATCHES_MULTIPLE);
+  static_assert(legality.broken != weft::schedule::rule::too_many_stages, "weft::schedule: " WEFT_WORDS_TOO_MANY_STAGES);
+  static_assert(legality.broken != weft::schedule::rule::too_many_micro_batches,
+                "weft::schedule: " WEFT_WORDS_TOO_MANY_MICRO_BATCHES);
+  static_assert(schedule_must_be_legal<legality.broken, legality.value, legality.nearest>::value);
+
+  template <class Tag>
+  static constexpr bool is_free = mesh::template extent<Tag>() == 1 || mesh::template extent<Tag>() == dynamic;
+  static_assert(is_free<data_axis> && is_free<tensor_axis> && is_free<context_axis> && is_free<expert_axis>,
+                "weft::plan: " WEFT_WORDS_UNUSED_AXIS);
+
+  static constexpr bool is_static = is_complete && legality.legal() && mesh::is_static && micro_batches != dynamic;
+};
+
+/// Something is known only when the program starts, or the plan is refused: no `report`, no `view`.
+template <class Settings, bool Static>
+struct proved {};
+
+/// Everything is known: the proof is part of the type, and a plan that cannot be played does not compile.
+template <class Settings>
+struct proved<Settings, true> {
+ private:
+  using found = typename proved_program<typename Settings::schedule, Settings::ranks, Settings::micro_batches,
+                                        Settings::recomputes, Settings::tied, Settings::optimizer, Settings::model>::type;
+  static constexpr schedule::verdict verdict = found::proof;
+  static_assert(schedule_must_be_playable<verdict.what, verdict.rank, verdict.stage, verdict.micro_batch>::value);
+
+  /// By the policy's formula; recompute lengthens a backward by a forward.
+  static constexpr double idle_share() {
+    double const backward =
+        Settings::schedule::work.backward ? (Settings::recomputes ? 3.0 : 2.0) : 0.0;
+    double const busy = Settings::micro_batches * (1.0 + backward);
+    double const idle = Settings::schedule::idle(Settings::ranks, Settings::micro_batches, 1.0, backward);
+    return idle / (idle + busy);
+  }
+
+ public:
+  /// Known before the job is queued.
+  static constexpr plan_report report = make_report(found::view, verdict, idle_share());
+
+  /// The program itself, as constants.
+  [[nodiscard]] static constexpr schedule::program_view const& view() { return found::view; }
+};
+
+}  // namespace plan_detail
+
+/// Policies in any order, composed into one program per rank: a schedule, a mesh (or `pipeline_ranks<N>`), and
+/// `micro_batches<N>`; if wanted `schedule::recompute::full`, `memory_limit<gib(16)>`, `held_to<send_model>`,
+/// `no_optimizer`, `no_tied_parameters`.
+///
+///     using plan = weft::plan<weft::schedule::one_f_one_b, weft::pipeline_ranks<4>, weft::micro_batches<16>>;
+///     static_assert(plan::report.peak_activations <= 4);
+///
+/// Where ranks and micro-batches are numbers, the program is a constant, and its proof part of compiling: `report` and
+/// `view()`. Where one is `weft::dynamic`, `program(...)` builds, checks and plays it by the same code when the job
+/// starts, and throws `weft::error` with the same words.
+template <class... Policies>
+class plan : public plan_detail::proved<plan_detail::settings<Policies...>, plan_detail::settings<Policies...>::is_static> {
+  using settings = plan_detail::settings<Policies...>;
+
+ public:
+  using schedule_policy = typename settings::schedule;
+  using mesh_policy = typename settings::mesh;
+
+  static constexpr bool known_while_compiling = settings::is_static;
+  static constexpr bool splits_backward = schedule_policy::splits_backward;
+  static constexpr bool recomputes = settings::recomputes;
+  static constexpr int micro_batches = settings::micro_batches;    ///< or `dynamic`
+  static constexpr int pipeline_ranks = settings::ranks;           ///< or `dynamic`
+  static constexpr std::int64_t memory_limit = settings::limit::bytes;  ///< 0: none
+  static constexpr schedule::lower_options options{
+      .recompute = settings::recomputes, .tied = settings::tied, .optimizer = settings::optimizer};
+
+  /// The program for a world of `world` ranks: checks that the mesh multiplies and the schedule's rule, lowers, plays.
+  /// Throws `weft::error`. Does not communicate: every rank makes the same.
+  [[nodiscard]] static schedule::program program(int world, int count = micro_batches) {
+    topology::mesh_shape const shape = mesh_policy::shape(world);
+    int ranks = 1;
+    for (int index = 0; index < shape.axes; ++index)
+      if (topology::detail::same_name(shape.name[index], pipeline_axis::name))
+        ranks = shape.extent[index];
+      else if (shape.extent[index] != 1)
+        throw error("weft::plan: " WEFT_WORDS_UNUSED_AXIS " (axis " + std::string(shape.name[index]) + " has " +
+                    std::to_string(shape.extent[index]) + ")");
+    if (micro_batches != dynamic && count != micro_batches)
+      throw error("weft::plan: the plan says micro_batches<" + std::to_string(micro_batches) + ">, not " +
+                  std::to_string(count) + "; use weft::dynamic to choose when the program starts");
+    if (micro_batches == dynamic && count == dynamic)
+      throw error("weft::plan: micro_batches is dynamic and no count was given; call program(ranks, micro_batches)");
+    schedule::program result = schedule::make_program<schedule_policy>(ranks, count, options);
+    if (settings::model != schedule::send_model::rendezvous)
+      schedule::require_playable(schedule::play(result.view(), settings::model), schedule_policy::name);
+    return result;
+  }
+};
+
+}  // namespace weft::inline v1

@@ -1,0 +1,46 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <weft/config.hpp>
+#include <weft/schedule/recompute.hpp>
+#include <weft/schedule/verdict.hpp>
+#include <weft/topology/mesh.hpp>
+
+#include <cstdint>
+
+namespace weft::inline v1 {
+
+/// Into how many micro-batches a global batch is cut; `dynamic` where the program is told when it starts.
+template <int Count>
+struct micro_batches {
+  static constexpr int count = Count;
+};
+
+/// Short for `mesh<axis<pipeline_axis, Count>>`.
+template <int Count>
+using pipeline_ranks = mesh<axis<pipeline_axis, Count>>;
+
+/// Bytes that a rank may use; `proof` refuses a plan whose heaviest rank needs more.
+template <std::int64_t Bytes>
+struct memory_limit {
+  static constexpr std::int64_t bytes = Bytes;
+};
+
+/// The send model that the plan is proved under; `rendezvous` where nothing is said.
+template <schedule::send_model Model>
+struct held_to {
+  static constexpr schedule::send_model model = Model;
+};
+
+/// For codes that do with the gradients what they like: rows end after the last backward.
+struct no_optimizer {};
+
+/// No two stages share a parameter: no REDUCE_GRAD.
+struct no_tied_parameters {};
+
+constexpr std::int64_t kib(std::int64_t count) { return count << 10; }
+constexpr std::int64_t mib(std::int64_t count) { return count << 20; }
+constexpr std::int64_t gib(std::int64_t count) { return count << 30; }
+
+}  // namespace weft::inline v1
