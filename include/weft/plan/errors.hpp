@@ -5,41 +5,57 @@
 #include <weft/config.hpp>
 #include <weft/schedule/validity.hpp>
 #include <weft/schedule/verdict.hpp>
+#include <weft/topology/partition.hpp>
 
 #include <cstdint>
 
 /// @file
-/// Templates that are defined for the good case alone. Where a plan is bad the compiler names the undefined one, and
-/// its arguments are the finding; g++, clang and nvcc all print them.
+/// Templates whose arguments are a finding and whose body is the sentence about it: where a plan is bad, g++, clang and
+/// nvcc print both, the sentence as the error and the arguments as its context.
 
 namespace weft::inline v1 {
 
 /// The arguments: which rule is broken, the value that breaks it, and the nearest legal one.
 template <schedule::rule Broken, int Value, int Nearest>
-struct schedule_must_be_legal;
-template <int Value, int Nearest>
-struct schedule_must_be_legal<schedule::rule::none, Value, Nearest> {
+struct schedule_must_be_legal {
+  static_assert(Broken != schedule::rule::needs_a_rank, "weft::schedule: " WEFT_WORDS_NEEDS_A_RANK);
+  static_assert(Broken != schedule::rule::needs_a_micro_batch, "weft::schedule: " WEFT_WORDS_NEEDS_A_MICRO_BATCH);
+  static_assert(Broken != schedule::rule::needs_exactly_one_rank, "weft::schedule: " WEFT_WORDS_NEEDS_EXACTLY_ONE_RANK);
+  static_assert(Broken != schedule::rule::micro_batches_multiple, "weft::schedule: " WEFT_WORDS_MICRO_BATCHES_MULTIPLE);
+  static_assert(Broken != schedule::rule::too_many_stages, "weft::schedule: " WEFT_WORDS_TOO_MANY_STAGES);
+  static_assert(Broken != schedule::rule::too_many_micro_batches, "weft::schedule: " WEFT_WORDS_TOO_MANY_MICRO_BATCHES);
   static constexpr bool value = true;
 };
 
 /// The arguments: what is wrong (see schedule/verdict.hpp), and on which rank, stage and micro-batch.
 template <schedule::defect What, int Rank, int Stage, int MicroBatch>
-struct schedule_must_be_playable;
-template <int Rank, int Stage, int MicroBatch>
-struct schedule_must_be_playable<schedule::defect::none, Rank, Stage, MicroBatch> {
+struct schedule_must_be_playable {
+  static_assert(What != schedule::defect::deadlock,
+                "weft::plan: the schedule deadlocks; the arguments of schedule_must_be_playable name the culprit: rank, "
+                "stage and micro-batch where it stands; reorder its row");
+  static_assert(What == schedule::defect::none || What == schedule::defect::deadlock,
+                "weft::plan: the schedule cannot be played; the arguments of schedule_must_be_playable say what is wrong "
+                "on which rank, stage and micro-batch; correct its row");
   static constexpr bool value = true;
 };
 
-/// The arguments: bytes needed by the heaviest rank, that rank, and bytes allowed.
+/// The arguments: whether it fits, bytes needed by the heaviest rank, that rank, and bytes allowed.
 template <bool Fits, std::int64_t Needed, int Rank, std::int64_t Limit>
-struct memory_limit_must_hold;
-template <std::int64_t Needed, int Rank, std::int64_t Limit>
-struct memory_limit_must_hold<true, Needed, Rank, Limit> {
+struct memory_limit_must_hold {
+  static_assert(Fits, "weft::plan: " WEFT_WORDS_MEMORY_LIMIT);
   static constexpr bool value = true;
 };
 
 /// The arguments: what is wrong (see topology/partition.hpp), layers found, and layers wanted.
-template <auto Fault, int Found, int Wanted>
-struct layers_must_add_up;
+template <topology::partition_fault Fault, int Found, int Wanted>
+struct layers_must_add_up {
+  static_assert(Fault != topology::partition_fault::wrong_sum,
+                "weft::partition: the stages' layers do not add up to the model's; add or remove some");
+  static_assert(Fault != topology::partition_fault::ends_need_layers,
+                "weft::partition: the first or the last stage has no layers; only stages between them may be empty");
+  static_assert(Fault != topology::partition_fault::negative_size,
+                "weft::partition: a stage has a negative number of layers; use 0 or more");
+  static constexpr bool value = true;
+};
 
 }  // namespace weft::inline v1

@@ -30,11 +30,12 @@ struct settings {
   using counts = typename first<is_micro_batches, weft::micro_batches<1>, Policies...>::type;
   using recompute = typename first<is_recompute, weft::schedule::recompute::none, Policies...>::type;
   using limit = typename first<is_memory_limit, weft::memory_limit<0>, Policies...>::type;
+  using layers = typename first<is_stage_layers, stage_layers<>, Policies...>::type;
   using held = typename first<is_held_to, held_to<weft::schedule::send_model::rendezvous>, Policies...>::type;
 
   static_assert((is_known<Policies> && ...),
                 "weft::plan: one of the policies is not one that weft knows; use a schedule (see concepts/"
-                "schedule_policy.hpp), mesh, micro_batches, recompute, memory_limit, held_to or no_optimizer");
+                "schedule_policy.hpp), mesh, micro_batches, recompute, stage_layers, memory_limit, held_to or no_optimizer");
   static_assert(count<is_schedule, Policies...> != 0,
                 "weft::plan: there is no schedule; add one, such as weft::schedule::one_f_one_b");
   static_assert(count<is_schedule, Policies...> <= 1, "weft::plan: there are two schedules; keep one");
@@ -45,6 +46,10 @@ struct settings {
   static_assert(count<is_micro_batches, Policies...> <= 1, "weft::plan: micro_batches is given twice; keep one");
   static_assert(count<is_recompute, Policies...> <= 1, "weft::plan: there are two recompute policies; keep one");
   static_assert(count<is_memory_limit, Policies...> <= 1, "weft::plan: memory_limit is given twice; keep one");
+  static_assert(count<is_stage_layers, Policies...> <= 1, "weft::plan: stage_layers is given twice; keep one");
+  static_assert(count<is_stage_layers, Policies...> == 0 || mesh::template extent<pipeline_axis>() == dynamic ||
+                    layers::stages == mesh::template extent<pipeline_axis>() * schedule::chunks,
+                "weft::plan: stage_layers does not name every stage; give one number per stage");
   static_assert(count<is_held_to, Policies...> <= 1, "weft::plan: two send models are given; keep one");
 
   static constexpr bool is_complete = (is_known<Policies> && ...) && count<is_schedule, Policies...> == 1 &&
@@ -63,15 +68,6 @@ struct settings {
   static constexpr weft::schedule::validity legality =
       is_complete ? schedule::check(ranks == dynamic ? 1 : ranks, micro_batches == dynamic ? 1 : micro_batches)
                   : weft::schedule::validity{};
-  static_assert(legality.broken != weft::schedule::rule::needs_a_micro_batch,
-                "weft::schedule: " WEFT_WORDS_NEEDS_A_MICRO_BATCH);
-  static_assert(legality.broken != weft::schedule::rule::needs_exactly_one_rank,
-                "weft::schedule: " WEFT_WORDS_NEEDS_EXACTLY_ONE_RANK);
-  static_assert(legality.broken != weft::schedule::rule::micro_batches_multiple,
-                "weft::schedule: " WEFT_WORDS_MICRO_BATCHES_MULTIPLE);
-  static_assert(legality.broken != weft::schedule::rule::too_many_stages, "weft::schedule: " WEFT_WORDS_TOO_MANY_STAGES);
-  static_assert(legality.broken != weft::schedule::rule::too_many_micro_batches,
-                "weft::schedule: " WEFT_WORDS_TOO_MANY_MICRO_BATCHES);
   static_assert(schedule_must_be_legal<legality.broken, legality.value, legality.nearest>::value);
 
   template <class Tag>
@@ -115,8 +111,8 @@ struct proved<Settings, true> {
 }  // namespace plan_detail
 
 /// Policies in any order, composed into one program per rank: a schedule, a mesh (or `pipeline_ranks<N>`), and
-/// `micro_batches<N>`; if wanted `schedule::recompute::full`, `memory_limit<gib(16)>`, `held_to<send_model>`,
-/// `no_optimizer`, `no_tied_parameters`.
+/// `micro_batches<N>`; if wanted `schedule::recompute::full`, `stage_layers<4, 5, 4>`, `memory_limit<gib(16)>`,
+/// `held_to<send_model>`, `no_optimizer`, `no_tied_parameters`.
 ///
 ///     using plan = weft::plan<weft::schedule::one_f_one_b, weft::pipeline_ranks<4>, weft::micro_batches<16>>;
 ///     static_assert(plan::report.peak_activations <= 4);
@@ -138,6 +134,7 @@ class plan : public plan_detail::proved<plan_detail::settings<Policies...>, plan
   static constexpr int micro_batches = settings::micro_batches;    ///< or `dynamic`
   static constexpr int pipeline_ranks = settings::ranks;           ///< or `dynamic`
   static constexpr std::int64_t memory_limit = settings::limit::bytes;  ///< 0: none
+  using layers = typename settings::layers;                             ///< `stage_layers<>` where cost decides
   static constexpr schedule::lower_options options{
       .recompute = settings::recomputes, .tied = settings::tied, .optimizer = settings::optimizer};
 

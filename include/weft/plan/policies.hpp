@@ -33,6 +33,13 @@ struct held_to {
   static constexpr schedule::send_model model = Model;
 };
 
+/// How many layers of the model each stage holds, embedding and head counted; by cost where nothing is said.
+template <int... Sizes>
+struct stage_layers {
+  static constexpr int stages = sizeof...(Sizes);
+  static constexpr int sizes[stages > 0 ? stages : 1] = {Sizes...};
+};
+
 /// For codes that do with the gradients what they like: rows end after the last backward.
 struct no_optimizer {};
 

@@ -21,6 +21,8 @@ template <class Type> struct is_memory_limit : std::false_type {};
 template <std::int64_t Bytes> struct is_memory_limit<memory_limit<Bytes>> : std::true_type {};
 template <class Type> struct is_held_to : std::false_type {};
 template <schedule::send_model Model> struct is_held_to<held_to<Model>> : std::true_type {};
+template <class Type> struct is_stage_layers : std::false_type {};
+template <int... Sizes> struct is_stage_layers<stage_layers<Sizes...>> : std::true_type {};
 template <class Type>
 struct is_recompute : std::bool_constant<std::is_same_v<Type, schedule::recompute::none> ||
                                          std::is_same_v<Type, schedule::recompute::full>> {};
@@ -31,7 +33,8 @@ template <class Type> struct is_no_ties : std::is_same<Type, no_tied_parameters>
 template <class Type>
 inline constexpr bool is_known = is_mesh<Type>::value || is_micro_batches<Type>::value || is_memory_limit<Type>::value ||
                                  is_held_to<Type>::value || is_recompute<Type>::value || is_schedule<Type>::value ||
-                                 is_no_optimizer<Type>::value || is_no_ties<Type>::value;
+                                 is_no_optimizer<Type>::value || is_no_ties<Type>::value ||
+                                 is_stage_layers<Type>::value;
 
 template <template <class> class Kind, class... Policies>
 inline constexpr int count = (0 + ... + static_cast<int>(Kind<Policies>::value));

@@ -1,0 +1,138 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <weft/concepts/plannable_model.hpp>
+#include <weft/config.hpp>
+#include <weft/schedule/program_view.hpp>
+#include <weft/topology/partition.hpp>
+
+#include <cstdint>
+
+namespace weft::inline v1 {
+
+/// Bytes that one rank needs, by purpose.
+struct memory_needs {
+  std::int64_t parameters = 0;       ///< two version slots
+  std::int64_t gradients = 0;        ///< one accumulator per use site
+  std::int64_t optimizer = 0;        ///< two moments, two version slots each
+  std::int64_t activations = 0;      ///< as many as the rank's slots
+  std::int64_t weight_contexts = 0;  ///< between I and W; one where B does both
+  std::int64_t wire = 0;             ///< send and receive buffers of boundaries
+  std::int64_t workspace = 0;
+
+  [[nodiscard]] constexpr std::int64_t total() const {
+    return parameters + gradients + optimizer + activations + weight_contexts + wire + workspace;
+  }
+  friend constexpr bool operator==(memory_needs const&, memory_needs const&) = default;
+};
+
+namespace plan_detail {
+
+template <class Model, class Real, class Extents>
+constexpr std::int64_t activation_bytes(int layer, Extents const& largest) {
+  if constexpr (requires { Model::template activation_bytes<Real>(layer, largest); })
+    return static_cast<std::int64_t>(Model::template activation_bytes<Real>(layer, largest));
+  else
+    return static_cast<std::int64_t>(Model::activation_bytes(layer, largest));
+}
+
+template <class Model, class Real, class Extents>
+constexpr std::int64_t weight_context_bytes(int layer, Extents const& largest) {
+  if constexpr (requires { Model::template weight_context_bytes<Real>(layer, largest); })
+    return static_cast<std::int64_t>(Model::template weight_context_bytes<Real>(layer, largest));
+  else if constexpr (requires { Model::weight_context_bytes(layer, largest); })
+    return static_cast<std::int64_t>(Model::weight_context_bytes(layer, largest));
+  else
+    return 0;
+}
+
+template <class Model, class Real, class Extents>
+constexpr std::int64_t workspace_bytes(int layer, Extents const& largest) {
+  if constexpr (requires { Model::template workspace_bytes<Real>(layer, largest); })
+    return static_cast<std::int64_t>(Model::template workspace_bytes<Real>(layer, largest));
+  else
+    return static_cast<std::int64_t>(Model::workspace_bytes(layer, largest));
+}
+
+/// Parameters that a stage must hold for a layer: its own, and its copies of tied ones.
+template <class Model>
+constexpr std::int64_t held_parameters(int layer) {
+  if constexpr (requires { Model::tied_parameter_count(layer); })
+    return static_cast<std::int64_t>(Model::parameter_count(layer)) +
+           static_cast<std::int64_t>(Model::tied_parameter_count(layer));
+  else
+    return static_cast<std::int64_t>(Model::parameter_count(layer));
+}
+
+/// A wire buffer: a prefix of 128 bytes, then the components, each at a multiple of 64.
+constexpr std::int64_t wire_bytes(std::int64_t payload) { return 128 + (payload + 63) / 64 * 64; }
+
+}  // namespace plan_detail
+
+/// Layers over stages, the forward time of each estimated by its flops; what the trainer does where nothing else is said.
+template <class Model, class Extents>
+  requires plannable_model<Model, Extents>
+constexpr topology::partition partition_of(int stages, Extents const& largest) {
+  weft::detail::buffer<double> costs(Model::layer_count);
+  for (int layer = 0; layer < Model::layer_count; ++layer)
+    costs[layer] = static_cast<double>(Model::flops(layer, largest));
+  return topology::partition::by_cost(costs.data(), Model::layer_count, stages);
+}
+
+/// What a rank needs to play a lowered program with this model. Tensors are counted without the padding between them
+/// (at most 63 numbers each). Does not communicate.
+template <class Model, class Real = float, class Extents>
+  requires plannable_model<Model, Extents>
+constexpr memory_needs memory_of_rank(schedule::program_view const& program, topology::partition const& layers,
+                                      Extents const& largest, int rank) {
+  memory_needs needs;
+  std::int64_t const boundary =
+      plan_detail::wire_bytes(static_cast<std::int64_t>(Model::boundary_elements(largest)) * std::int64_t{sizeof(Real)});
+  for (int stage = 0; stage < program.stages(); ++stage) {
+    if (program.graph.rank_of(stage) != rank) continue;
+    schedule::slot_counts const& slots = program.slots[stage];
+    int const activation_slots = slots.activation > 1 ? slots.activation : 1;
+    int const context_slots =
+        !program.work.backward ? 0 : slots.weight_context > 1 ? slots.weight_context : 1;
+    topology::layer_range const held = layers[stage];
+    for (int layer = held.first; layer < held.last; ++layer) {
+      std::int64_t const parameters = plan_detail::held_parameters<Model>(layer) * std::int64_t{sizeof(Real)};
+      needs.parameters += 2 * parameters;
+      if (program.work.backward) {
+        needs.gradients += parameters;
+        needs.optimizer += 4 * parameters;
+      }
+      needs.activations += activation_slots * plan_detail::activation_bytes<Model, Real>(layer, largest);
+      needs.weight_contexts += context_slots * plan_detail::weight_context_bytes<Model, Real>(layer, largest);
+      std::int64_t const workspace = plan_detail::workspace_bytes<Model, Real>(layer, largest);
+      if (workspace > needs.workspace) needs.workspace = workspace;
+    }
+    for (int edge = 0; edge < program.graph.edge_count; ++edge) {
+      if (program.graph.edges[edge].destination == stage)
+        needs.wire += (slots.receive_forward + slots.send_backward) * boundary;
+      if (program.graph.edges[edge].source == stage)
+        needs.wire += (slots.send_forward + slots.receive_backward) * boundary;
+    }
+  }
+  return needs;
+}
+
+/// The rank that needs most, and what it needs.
+struct heaviest_rank {
+  int rank = 0;
+  memory_needs needs;
+};
+
+template <class Model, class Real = float, class Extents>
+constexpr heaviest_rank memory_of_heaviest(schedule::program_view const& program, topology::partition const& layers,
+                                           Extents const& largest) {
+  heaviest_rank result;
+  for (int rank = 0; rank < program.ranks(); ++rank) {
+    memory_needs const needs = memory_of_rank<Model, Real>(program, layers, largest, rank);
+    if (rank == 0 || needs.total() > result.needs.total()) result = heaviest_rank{rank, needs};
+  }
+  return result;
+}
+
+}  // namespace weft::inline v1
