@@ -1,12 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The weft authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "token_source.hpp"
-
-#include <weft/model/gpt2.hpp>
-#include <weft/schedule/make_program.hpp>
-#include <weft/train/state.hpp>
-#include <weft/train/trainer.hpp>
-#include <weft/transport/in_process.hpp>
+#include "support/tiny_training.hpp"
 
 #include <doctest/doctest.h>
 
@@ -14,86 +8,9 @@
 #include <string>
 #include <vector>
 
-namespace {
-
+using namespace tiny_training;
 using weft::transport::endpoint;
 using weft::transport::in_process;
-
-using tiny = weft::model::gpt2<weft::model::gpt_size{.vocabulary = 31, .positions = 12, .width = 16, .heads = 2, .blocks = 5}>;
-using space = Kokkos::DefaultHostExecutionSpace;
-
-struct plan {
-  std::string schedule = "serial";
-  int ranks = 1;
-  int micro_batches = 3;
-  bool recompute = false;
-  int evaluate_every = 0;
-  double dropout = 0.0;
-  std::vector<weft::topology::layer_range> partition{};
-  int switch_at = -1;  ///< save after this step and go on with `then`
-  std::vector<plan> then{};
-};
-
-struct outcome {
-  std::vector<double> losses;
-  std::vector<double> norms;
-  std::map<std::string, std::vector<float>> state;
-  friend bool operator==(outcome const&, outcome const&) = default;
-};
-
-constexpr int sequences = 7;  // does not divide by the micro-batches
-constexpr int length = 12;
-
-void train(plan const& how, int first, int last, outcome& result) {
-  in_process::run(how.ranks, [&](endpoint& door) {
-    weft::train::trainer_options options;
-    options.extents = {(sequences + how.micro_batches - 1) / how.micro_batches, length};
-    options.learning_rate = {1e-2, 2, 8, 0.1};
-    options.seed = 5;
-    options.dropout = how.dropout;
-    options.partition = how.partition;
-    options.deadline = 60.0;
-    weft::train::trainer<tiny, float, space> trainer(
-        weft::schedule::make_program(how.schedule, how.ranks, how.micro_batches, {.recompute = how.recompute}), door,
-        options);
-    if (first > 0) {
-      weft::train::restore_state(trainer, true, [&](char const* kind, auto const& parameter, float* out) {
-        auto const& saved = result.state.at(std::string(kind) + parameter.name);
-        std::copy(saved.begin(), saved.end(), out);
-      });
-      trainer.set_steps_done(first, first);
-    }
-    for (int step = first; step < last; ++step) {
-      token_source const batch(tiny::vocabulary, sequences, length, static_cast<unsigned>(step));
-      auto const done = trainer.step(batch.view(how.micro_batches, static_cast<std::uint64_t>(step)));
-      if (door.rank() == 0) {
-        result.losses.push_back(done.loss);
-        result.norms.push_back(done.gradient_norm);
-      }
-      if (how.evaluate_every > 0 && step % how.evaluate_every == 0) {
-        token_source const other(tiny::vocabulary, sequences, length, 999);
-        auto view = other.view(how.micro_batches, 0);
-        view.training = false;
-        trainer.evaluate(view);
-      }
-    }
-    std::map<std::string, std::vector<float>> state;
-    weft::train::collect_state(trainer, true, [&](char const* kind, auto const& parameter, std::span<float const> values) {
-      state[std::string(kind) + parameter.name].assign(values.begin(), values.end());
-    });
-    if (door.rank() == 0) result.state = std::move(state);
-  });
-}
-
-outcome run(plan const& how, int steps = 5) {
-  outcome result;
-  int const first = how.switch_at < 0 ? steps : how.switch_at;
-  train(how, 0, first, result);
-  if (first < steps) train(how.then.front(), first, steps, result);
-  return result;
-}
-
-}  // namespace
 
 TEST_CASE("trainer: losses, norms, weights and moments are the serial run's, bit for bit") {
   auto const serial = run({});

@@ -71,6 +71,9 @@ class environment {
       int provided = 0;
       MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
       owns_mpi_ = true;
+      // Errors become exceptions, with ranks and tags, in place of MPI's own abort.
+      MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+      MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
       previous_ = std::set_terminate(&detail::abort_all_ranks);
       if (provided < MPI_THREAD_FUNNELED && Kokkos::DefaultHostExecutionSpace::concurrency() > 1)
         throw error("weft::environment: this MPI offers no MPI_THREAD_FUNNELED, which ranks with several threads need; "

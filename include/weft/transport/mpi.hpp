@@ -20,6 +20,8 @@ namespace weft::inline v1::transport {
 
 /// One MPI rank's door: non-blocking point-to-point messages on a duplicate of the user's communicator, and a second
 /// duplicate for the failure channel. Both return errors in place of aborting; the user's communicator is untouched.
+/// (MPI reports some errors, a truncated message among them, to MPI_COMM_WORLD's handler all the same. That one is the
+/// user's; weft::environment sets it where weft owns MPI.)
 ///
 /// Construction and destruction are collective over `communicator`.
 class mpi final : public endpoint {
@@ -82,10 +84,10 @@ class mpi final : public endpoint {
       posted.handle = pack(handle);
       return false;
     }
+    posted = {};
     MPI_Count bytes = 0;
     MPI_Get_elements_x(&status, MPI_BYTE, &bytes);
     received_ = bytes == MPI_UNDEFINED ? 0 : static_cast<std::size_t>(bytes);
-    posted = {};
     return true;
   }
 

@@ -1,0 +1,94 @@
+// ranks: 2 3
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <weft/error.hpp>
+#include <weft/transport/mpi.hpp>
+#include <weft/transport/run_collective.hpp>
+
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+using weft::transport::request;
+
+namespace {
+
+unsigned char pattern(std::size_t index, int rank) {
+  return static_cast<unsigned char>((index * 2654435761U >> 13U) + static_cast<unsigned>(rank));
+}
+
+/// Both of ranks 0 and 1 send first and receive afterwards: only non-blocking posts survive that at any size.
+bool exchange(weft::transport::endpoint& door, std::size_t bytes) {
+  bool is_right = true;
+  if (door.rank() < 2) {
+    int const peer = 1 - door.rank();
+    std::vector<unsigned char> sent(bytes);
+    std::vector<unsigned char> received(bytes, 0xEE);
+    std::size_t const stride = bytes < 100000 ? 1 : 4093;
+    for (std::size_t index = 0; index < bytes; index += stride) sent[index] = pattern(index, door.rank());
+    request send = door.send(sent.data(), bytes, peer, 7);
+    request receive = door.receive(received.data(), bytes, peer, 7);
+    weft::transport::settle(door, receive, 120.0, "test");
+    is_right = door.received_bytes() == bytes;
+    weft::transport::settle(door, send, 120.0, "test");
+    for (std::size_t index = 0; index < bytes && is_right; index += stride)
+      is_right = received[index] == pattern(index, peer);
+  }
+  int wrong = is_right ? 0 : 1;
+  MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+  return wrong == 0;
+}
+
+}  // namespace
+
+TEST_CASE("mpi endpoint: messages from nothing to beyond 2 GiB, both sides sending first") {
+  weft::transport::mpi door(MPI_COMM_WORLD);
+  for (std::size_t const bytes : {std::size_t{0}, std::size_t{1}, std::size_t{1023}, std::size_t{65536}, std::size_t{1} << 20U,
+                                  (std::size_t{1} << 26U) + 3, (std::size_t{1} << 31U) + 12345}) {
+    CAPTURE(bytes);
+    CHECK(exchange(door, bytes));
+  }
+}
+
+TEST_CASE("mpi endpoint: a failure that one rank announces reaches every other one, with pending messages about") {
+  weft::transport::mpi door(MPI_COMM_WORLD);
+  std::string message;
+  char byte = 0;
+  if (door.rank() == 1) {
+    door.announce_failure("rank 1 has had enough");
+  } else {
+    request never = door.receive(&byte, 1, 1, 3);
+    try {
+      weft::transport::settle(door, never, 20.0, "test");
+    } catch (weft::remote_error const& failure) {
+      message = failure.what();
+    }
+    door.abandon(never);
+    CHECK(message == "rank 1 has had enough");
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+TEST_CASE("mpi endpoint: a message that is too long is an error and leaves MPI usable") {
+  weft::transport::mpi door(MPI_COMM_WORLD);
+  // what weft::environment does where weft owns MPI
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+  std::string message;
+  std::vector<char> data(64);
+  if (door.rank() == 0) {
+    request send = door.send(data.data(), 64, 1, 9);
+    weft::transport::settle(door, send, 20.0, "test");
+  } else if (door.rank() == 1) {
+    request receive = door.receive(data.data(), 8, 0, 9);
+    try {
+      weft::transport::settle(door, receive, 20.0, "test");
+    } catch (weft::error const& failure) {
+      message = failure.what();
+    }
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (door.rank() == 1) CHECK(message.find("weft::transport::mpi: MPI_Test failed on rank 1") != std::string::npos);
+}

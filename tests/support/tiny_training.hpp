@@ -1,0 +1,100 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "token_source.hpp"
+
+#include <weft/model/gpt2.hpp>
+#include <weft/schedule/make_program.hpp>
+#include <weft/train/state.hpp>
+#include <weft/train/trainer.hpp>
+#include <weft/transport/in_process.hpp>
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
+
+/// A GPT-2 small enough to train five steps in a blink, and everything that a run of it leaves behind, so that two runs
+/// can be compared to the last bit.
+namespace tiny_training {
+
+using tiny = weft::model::gpt2<weft::model::gpt_size{.vocabulary = 31, .positions = 12, .width = 16, .heads = 2, .blocks = 5}>;
+using space = Kokkos::DefaultHostExecutionSpace;
+
+struct plan {
+  std::string schedule = "serial";
+  int ranks = 1;
+  int micro_batches = 3;
+  bool recompute = false;
+  int evaluate_every = 0;
+  double dropout = 0.0;
+  std::vector<weft::topology::layer_range> partition{};
+  int switch_at = -1;  ///< save after this step and go on with `then`
+  std::vector<plan> then{};
+};
+
+struct outcome {
+  std::vector<double> losses;
+  std::vector<double> norms;
+  std::map<std::string, std::vector<float>> state;  ///< values and moments by name; on rank 0
+  friend bool operator==(outcome const&, outcome const&) = default;
+};
+
+inline constexpr int sequences = 7;  // does not divide by the micro-batches
+inline constexpr int length = 12;
+inline constexpr int default_steps = 5;
+
+/// Steps [first, last) on one rank of `door`; rank 0 fills `result`. Collective.
+inline void train(weft::transport::endpoint& door, plan const& how, int first, int last, outcome& result) {
+  weft::train::trainer_options options;
+  options.extents = {(sequences + how.micro_batches - 1) / how.micro_batches, length};
+  options.learning_rate = {1e-2, 2, 8, 0.1};
+  options.seed = 5;
+  options.dropout = how.dropout;
+  options.partition = how.partition;
+  options.deadline = 60.0;
+  weft::train::trainer<tiny, float, space> trainer(
+      weft::schedule::make_program(how.schedule, door.size(), how.micro_batches, {.recompute = how.recompute}), door,
+      options);
+  if (first > 0) {
+    weft::train::restore_state(trainer, true, [&](char const* kind, auto const& parameter, float* out) {
+      auto const& saved = result.state.at(std::string(kind) + parameter.name);
+      std::copy(saved.begin(), saved.end(), out);
+    });
+    trainer.set_steps_done(first, first);
+  }
+  for (int step = first; step < last; ++step) {
+    token_source const batch(tiny::vocabulary, sequences, length, static_cast<unsigned>(step));
+    auto const done = trainer.step(batch.view(how.micro_batches, static_cast<std::uint64_t>(step)));
+    if (door.rank() == 0) {
+      result.losses.push_back(done.loss);
+      result.norms.push_back(done.gradient_norm);
+    }
+    if (how.evaluate_every > 0 && step % how.evaluate_every == 0) {
+      token_source const other(tiny::vocabulary, sequences, length, 999);
+      auto view = other.view(how.micro_batches, 0);
+      view.training = false;
+      trainer.evaluate(view);
+    }
+  }
+  std::map<std::string, std::vector<float>> state;
+  weft::train::collect_state(trainer, true, [&](char const* kind, auto const& parameter, std::span<float const> values) {
+    state[std::string(kind) + parameter.name].assign(values.begin(), values.end());
+  });
+  if (door.rank() == 0) result.state = std::move(state);
+}
+
+/// The plan with ranks as threads.
+inline outcome run(plan const& how, int steps = default_steps) {
+  outcome result;
+  int const first = how.switch_at < 0 ? steps : how.switch_at;
+  weft::transport::in_process::run(how.ranks, [&](auto& door) { train(door, how, 0, first, result); });
+  if (first < steps) {
+    plan const& then = how.then.front();
+    weft::transport::in_process::run(then.ranks, [&](auto& door) { train(door, then, first, steps, result); });
+  }
+  return result;
+}
+
+}  // namespace tiny_training

@@ -1,0 +1,55 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include <weft/execution/kokkos.hpp>
+
+#include <Kokkos_Core.hpp>
+
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace {
+
+using space = Kokkos::DefaultHostExecutionSpace;
+
+struct count_calls {
+  static constexpr char const* label = "weft::test_count_calls";
+  int* calls;
+  KOKKOS_INLINE_FUNCTION void operator()(std::int64_t index) const { calls[index] += 1; }
+};
+
+}  // namespace
+
+TEST_CASE("kokkos: for_each calls every index once, and nothing for none") {
+  std::vector<int> calls(100, 0);
+  weft::execution::for_each(space(), 60, count_calls{calls.data()});
+  weft::execution::for_each(space(), 0, count_calls{nullptr});
+  weft::execution::for_each(space(), -1, count_calls{nullptr});
+  weft::execution::fence(space(), "weft::test");
+  for (std::size_t index = 0; index < calls.size(); ++index) CHECK(calls[index] == (index < 60 ? 1 : 0));
+}
+
+TEST_CASE("kokkos: cuts cover every column once") {
+  for (std::int64_t const columns : {1, 63, 64, 65, 200})
+    for (std::int64_t const width : {1, 64, 200}) {
+      weft::execution::column_cut const cut{columns, width};
+      std::int64_t next = 0;
+      for (std::int64_t piece = 0; piece < cut.pieces(); ++piece) {
+        CHECK(cut.begin(piece) == next);
+        CHECK(cut.end(piece) > cut.begin(piece));
+        next = cut.end(piece);
+      }
+      CHECK(next == columns);
+    }
+  CHECK(weft::execution::cut_row<space>(200).pieces() == 1);
+  CHECK(weft::execution::cut_row<space>(0).pieces() == 0);
+}
+
+TEST_CASE("kokkos: the host is a host") {
+  static_assert(weft::execution::is_host_space<space>);
+  static_assert(weft::execution::kokkos_version >= 30400);
+  CHECK(weft::execution::host_concurrency(space()) >= 1);
+  weft::execution::scoped_region const region("weft::test_region");
+}
