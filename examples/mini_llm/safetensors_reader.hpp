@@ -15,6 +15,7 @@
 #include <limits>
 #include <map>
 #include <set>
+#include <tuple>
 
 static_assert(std::endian::native == std::endian::little,
               "safetensors files are little endian, and read in place here");
@@ -215,8 +216,8 @@ class safetensors_reader {
 
   /// The tensors must follow each other without overlaps or gaps and use up the file.
   void check_layout() {
-    std::stable_sort(tensors_.begin(), tensors_.end(), [](tensor_info const& left, tensor_info const& right) {
-      return left.begin != right.begin ? left.begin < right.begin : left.end < right.end;
+    std::sort(tensors_.begin(), tensors_.end(), [](tensor_info const& left, tensor_info const& right) {
+      return std::tie(left.begin, left.end, left.name) < std::tie(right.begin, right.end, right.name);
     });
     std::uint64_t next = 0;
     for (std::size_t index = 0; index < tensors_.size(); ++index) {

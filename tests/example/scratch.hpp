@@ -93,7 +93,8 @@ std::string in_child(Action action) {
   ::close(ends[1]);
   std::string answer;
   char piece[4096];
-  for (ssize_t got; (got = ::read(ends[0], piece, sizeof piece)) > 0;) answer.append(piece, static_cast<std::size_t>(got));
+  for (ssize_t got; (got = ::read(ends[0], piece, sizeof piece)) > 0;)
+    answer.append(piece, static_cast<std::size_t>(got));
   ::close(ends[0]);
   int status = 0;
   ::waitpid(child, &status, 0);

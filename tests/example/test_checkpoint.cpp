@@ -37,6 +37,7 @@ std::vector<parameter> sample_model() {
 mini_llm::checkpoint_facts facts_at(std::int64_t step) {
   mini_llm::checkpoint_facts facts;
   facts.step = step;
+  facts.optimizer_steps = step - 1;  // one gradient was not finite
   facts.seed = ~std::uint64_t{0};
   facts.sampler_cursor = static_cast<std::uint64_t>(step);
   facts.data_hash = 0x123456789abcdef0;
@@ -85,6 +86,7 @@ TEST_CASE("a checkpoint says again what it was told") {
   mini_llm::checkpoint_reader const reader(folder / "checkpoint-30.safetensors");
   CHECK(reader.facts().step == 30);
   CHECK(reader.facts().seed == ~std::uint64_t{0});
+  CHECK(reader.facts().optimizer_steps == 29);
   CHECK(reader.facts().sampler_cursor == 30);
   CHECK(reader.facts().data_hash == 0x123456789abcdef0);
   CHECK(reader.facts().configuration == facts_at(30).configuration);
@@ -202,8 +204,10 @@ TEST_CASE("weights without optimizer state are no checkpoint") {
   CHECK(has(words([&] { mini_llm::checkpoint_reader(folder / "file"); }), "use --init, not --resume"));
   auto newer = mini_llm::safetensors_writer::create<float>(folder / "file", {}, {{"weft.checkpoint", "2"}}, true);
   newer.commit();
-  CHECK(has(words([&] { mini_llm::checkpoint_reader(folder / "file"); }), "has the format version 2, this program reads version 1"));
-  auto lacking = mini_llm::safetensors_writer::create<float>(folder / "file", {}, {{"weft.checkpoint", "1"}, {"weft.step", "1x"}}, true);
+  CHECK(has(words([&] { mini_llm::checkpoint_reader(folder / "file"); }),
+            "has the format version 2, this program reads version 1"));
+  auto lacking = mini_llm::safetensors_writer::create<float>(folder / "file", {},
+                                                             {{"weft.checkpoint", "1"}, {"weft.step", "1x"}}, true);
   lacking.commit();
   CHECK(has(words([&] { mini_llm::checkpoint_reader(folder / "file"); }), "has no usable \"weft.step\""));
 }

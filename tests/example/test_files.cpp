@@ -47,10 +47,11 @@ TEST_CASE("a full device is reported with file, bytes and remedy") {
     MESSAGE("skipped: there is no /dev/full here");
     return;
   }
-  std::string const words = weft_test::message_of<weft::error>(
-      [&] { mini_llm::write_all("out", "/dev/full", full, "0123456789", 10); });
-  CHECK(words == "mini_llm::out: /dev/full could not take 10 of 10 bytes (No space left on device); free some space there, "
-                 "or point --out at another file system");
+  std::string const words =
+      weft_test::message_of<weft::error>([&] { mini_llm::write_all("out", "/dev/full", full, "0123456789", 10); });
+  CHECK(words ==
+        "mini_llm::out: /dev/full could not take 10 of 10 bytes (No space left on device); free some space there, "
+        "or point --out at another file system");
 }
 
 #if defined(__linux__)
@@ -120,11 +121,14 @@ TEST_CASE("places that cannot be written are named") {
   CHECK(has(words(folder / "missing/file"), "missing/file cannot be written (No such file or directory)"));
   CHECK(has(words(folder / "file/below"), "(Not a directory); a part of the path is a file"));
   CHECK(has(words(folder / std::string(300, 'n')), "(File name too long); choose a shorter path"));
-  CHECK(has(weft_test::message_of<weft::error>([&] { mini_llm::out_directory(folder / "file"); }), "file cannot be made"));
-  CHECK(has(weft_test::message_of<weft::error>([&] { mini_llm::out_directory("/proc/nothing/here"); }), "/proc/nothing/here"));
+  CHECK(has(weft_test::message_of<weft::error>([&] { mini_llm::out_directory(folder / "file"); }),
+            "file cannot be made"));
+  CHECK(has(weft_test::message_of<weft::error>([&] { mini_llm::out_directory("/proc/nothing/here"); }),
+            "/proc/nothing/here"));
   std::string const as_user = in_child([&]() -> std::string {
     std::filesystem::create_directory(folder / "closed");
-    std::filesystem::permissions(folder / "closed", std::filesystem::perms::owner_exec | std::filesystem::perms::others_exec);
+    std::filesystem::permissions(folder / "closed",
+                                 std::filesystem::perms::owner_exec | std::filesystem::perms::others_exec);
     if (::geteuid() == 0 && (::setgid(65534) != 0 || ::setuid(65534) != 0)) return "cannot change the user";
     return weft_test::message_of<weft::error>([&] { mini_llm::out_directory(folder / "closed"); });
   });
@@ -135,7 +139,8 @@ TEST_CASE("one run at a time owns a folder") {
   scratch folder;
   {
     mini_llm::out_directory const first(folder / "out");
-    CHECK(has(weft_test::message_of<weft::error>([&] { mini_llm::out_directory(folder / "out"); }), "is in use by another run"));
+    CHECK(has(weft_test::message_of<weft::error>([&] { mini_llm::out_directory(folder / "out"); }),
+              "is in use by another run"));
   }
   CHECK_NOTHROW(mini_llm::out_directory(folder / "out"));
 }

@@ -72,7 +72,8 @@ TEST_CASE("a draw depends on seed and position alone, and ties go to the smaller
   CHECK(first.substr(0, 3) == "bab");  // uniform numbers 0.690.., 0.282.., 0.678.. by a Philox of our own in Python
   std::vector<float> const equal(256, 1.0f);
   CHECK(mini_llm::next_byte(equal, {0.0, 0}, 1, 0) == 0);
-  for (std::uint64_t position = 0; position < 50; ++position) CHECK(mini_llm::next_byte(equal, {1.0, 3}, 1, position) < 3);
+  for (std::uint64_t position = 0; position < 50; ++position)
+    CHECK(mini_llm::next_byte(equal, {1.0, 3}, 1, position) < 3);
 }
 
 TEST_CASE("logits that are no numbers are refused") {
@@ -118,13 +119,14 @@ TEST_CASE("text reaches the terminal, commands to it do not") {
   CHECK(printable("\xff\xfe") == "\\xff\\xfe");
   CHECK(printable("cut \xe2\x82") == "cut \\xe2\\x82");
   CHECK(printable("\xe2\x82x") == "\\xe2\\x82x");
-  CHECK(printable("\xc0\xaf") == "\\xc0\\xaf");                  // overlong /
-  CHECK(printable("\xe0\x80\xaf") == "\\xe0\\x80\\xaf");         // overlong, three bytes
+  CHECK(printable("\xc0\xaf") == "\\xc0\\xaf");           // overlong /
+  CHECK(printable("\xe0\x80\xaf") == "\\xe0\\x80\\xaf");  // overlong, three bytes
   CHECK(printable("\xf0\x80\x80\xaf") == "\\xf0\\x80\\x80\\xaf");
-  CHECK(printable("\xed\xa0\x80") == "\\xed\\xa0\\x80");         // surrogate
+  CHECK(printable("\xed\xa0\x80") == "\\xed\\xa0\\x80");           // surrogate
   CHECK(printable("\xf4\x90\x80\x80") == "\\xf4\\x90\\x80\\x80");  // beyond U+10FFFF
   CHECK(printable("\xf4\x8f\xbf\xbf") == "\xf4\x8f\xbf\xbf");
-  CHECK(printable("\xc2\x9b" "2J") == "\\xc2\\x9b2J");           // CSI as one character
+  CHECK(printable("\xc2\x9b"
+                  "2J") == "\\xc2\\x9b2J");  // CSI as one character
   CHECK(mini_llm::quoted_name("a\x1b") == "\"a\\x1b\"");
   CHECK(mini_llm::quoted_name(std::string(500, 'x')).size() < 130);
 }

@@ -46,8 +46,10 @@ std::string problems(std::string const& line, int launched = 1) {
 
 TEST_CASE("every option reaches its member") {
   mini_llm::options const all = parsed(
-      "--data d --preset gpt2-124m --init w --dropout 0.25 --schedule gpipe --micro-batches 3 --partition 1,0,4 --recompute full "
-      "--transport in-process --ranks 3 --plan --timeout 1.5 --batch 6 --seq 7 --steps 8 --lr 1e-4 --warmup 2 --weight-decay 0 "
+      "--data d --preset gpt2-124m --init w --dropout 0.25 --schedule gpipe --micro-batches 3 --partition 1,0,4 "
+      "--recompute full "
+      "--transport in-process --ranks 3 --plan --timeout 1.5 --batch 6 --seq 7 --steps 8 --lr 1e-4 --warmup 2 "
+      "--weight-decay 0 "
       "--clip 0.5 --seed 18446744073709551615 --out o --log-every 9 --eval-every 0 --eval-batches 11 --save-every 12 "
       "--resume f --sample-bytes 13 --prompt p --temperature 0 --top-k 14");
   CHECK(all.data == "d");
@@ -155,8 +157,8 @@ TEST_CASE("unknown options are answered with the nearest known one") {
 TEST_CASE("help and version are texts, not errors") {
   auto const help = parse_command_line({"--help"});
   CHECK_FALSE(help.proceed());
-  for (char const* const part :
-       {"--data", "--partition", "--save-every", "1f1b", "Sample", "Training", "bigram entropy", "H(next | previous)", "mpiexec"})
+  for (char const* const part : {"--data", "--partition", "--save-every", "1f1b", "Sample", "Training",
+                                 "bigram entropy", "H(next | previous)", "mpiexec"})
     CHECK(has(help.message, part));
   std::istringstream lines(help.message);
   for (std::string line; std::getline(lines, line);) {
@@ -168,7 +170,9 @@ TEST_CASE("help and version are texts, not errors") {
 
 TEST_CASE("settings come from TOML or from an earlier run's JSON, and the command line wins") {
   scratch folder;
-  put(folder / "a.toml", "batch = 8\nlr = 2e-4\nschedule = \"gpipe\"\npartition = [1, 2, 3]\nplan = true\n\n[sample]\nprompt = \"a\\nb\"\ntop-k = 5\n");
+  put(folder / "a.toml",
+      "batch = 8\nlr = 2e-4\nschedule = \"gpipe\"\npartition = [1, 2, 3]\nplan = true\n\n[sample]\nprompt = "
+      "\"a\\nb\"\ntop-k = 5\n");
   auto const from = [&](std::string const& name, std::string const& more = "") {
     return parsed("--config " + (folder / name).string() + " " + more);
   };
@@ -181,7 +185,8 @@ TEST_CASE("settings come from TOML or from an earlier run's JSON, and the comman
   CHECK(toml.prompt == "a\nb");
   CHECK(toml.top_k == 5);
 
-  mini_llm::options chosen = parsed("--lr 0.1 --batch 5 --micro-batches 5 --seed 18446744073709551615 --partition 2,4 --data some/where");
+  mini_llm::options chosen =
+      parsed("--lr 0.1 --batch 5 --micro-batches 5 --seed 18446744073709551615 --partition 2,4 --data some/where");
   chosen.learning_rate = 0.1 + 0.2;  // needs all 17 digits
   chosen.prompt = "quotes \" and \xc3\xa4 and\nlines";
   mini_llm::write_run_configuration(folder / "config-run.json", chosen, {{"data_hash", "0"}});
@@ -203,18 +208,23 @@ TEST_CASE("settings come from TOML or from an earlier run's JSON, and the comman
 }
 
 TEST_CASE("impossible combinations say what is possible") {
-  CHECK(has(problems("--schedule serial", 2), "--schedule serial uses one rank, and there are 2; start one, or choose"));
+  CHECK(
+      has(problems("--schedule serial", 2), "--schedule serial uses one rank, and there are 2; start one, or choose"));
   CHECK(problems("--schedule serial", 1) == "");
-  CHECK(has(problems("--micro-batches 17"), "--micro-batches 17 cannot cut --batch 16 into pieces of at least one sequence; "
-                                            "--micro-batches 1 to 16 are possible, or --batch 17 and more"));
+  CHECK(has(problems("--micro-batches 17"),
+            "--micro-batches 17 cannot cut --batch 16 into pieces of at least one sequence; "
+            "--micro-batches 1 to 16 are possible, or --batch 17 and more"));
   CHECK(problems("--micro-batches 5") == "");  // pieces that differ by one are fine
-  CHECK(has(problems("--seq 257"), "--seq 257 is longer than the 256 positions of --preset nano; --seq 1 to 256 are possible"));
+  CHECK(has(problems("--seq 257"),
+            "--seq 257 is longer than the 256 positions of --preset nano; --seq 1 to 256 are possible"));
   CHECK(problems("--seq 256") == "");
   CHECK(has(problems("--partition 3,3", 3), "is for 2 ranks, and there are 3; --partition 2,2,2 is possible, or auto"));
-  CHECK(has(problems("--partition 2,2", 2), "adds up to 4 layers; --preset nano has 6 (embedding, 4 blocks, head); "
-                                            "--partition 3,3 is possible, or auto"));
+  CHECK(has(problems("--partition 2,2", 2),
+            "adds up to 4 layers; --preset nano has 6 (embedding, 4 blocks, head); "
+            "--partition 3,3 is possible, or auto"));
   CHECK(problems("--partition 6,0,0,0", 4) == "");  // empty stages are possible
-  CHECK(has(problems("--steps 10 --warmup 11"), "--warmup 11 is longer than --steps 10; --warmup 0 to 10 are possible"));
+  CHECK(
+      has(problems("--steps 10 --warmup 11"), "--warmup 11 is longer than --steps 10; --warmup 0 to 10 are possible"));
   CHECK(has(problems("--resume --init x"), "leave one of them away"));
   CHECK(has(problems("--transport in-process --ranks 2", 2), "start one process, and say --ranks 2"));
   CHECK(problems("--transport in-process --ranks 3 --partition 2,2,2") == "");

@@ -3,8 +3,8 @@
 
 #include "scratch.hpp"
 
-#include <mini_llm/init_weights.hpp>
 #include <mini_llm/export_weights.hpp>
+#include <mini_llm/init_weights.hpp>
 #include <mini_llm/safetensors_reader.hpp>
 #include <mini_llm/safetensors_writer.hpp>
 
@@ -176,7 +176,8 @@ TEST_CASE("a conversion longer than one piece reaches every element") {
   constexpr std::size_t count = (std::size_t{1} << 19) + 17;  // 4 MiB of doubles and some
   std::vector<double> values(count);
   for (std::size_t index = 0; index < count; ++index) values[index] = static_cast<double>(index);
-  auto writer = safetensors_writer::create<double>(folder / "file", {{"x", {static_cast<std::int64_t>(count)}}}, {}, true);
+  auto writer =
+      safetensors_writer::create<double>(folder / "file", {{"x", {static_cast<std::int64_t>(count)}}}, {}, true);
   writer.write<double>("x", values);
   writer.commit();
   safetensors_reader const reader(folder / "file");
@@ -191,7 +192,9 @@ TEST_CASE("a conversion longer than one piece reaches every element") {
 
 TEST_CASE("wrong headers and absurd lengths are refused, each in its own words") {
   scratch folder;
-  auto const entry = [](std::string const& name, std::string const& rest) { return "{\"" + name + "\":{" + rest + "}}"; };
+  auto const entry = [](std::string const& name, std::string const& rest) {
+    return "{\"" + name + "\":{" + rest + "}}";
+  };
   struct wrong {
     std::string content;
     char const* words;
@@ -201,7 +204,8 @@ TEST_CASE("wrong headers and absurd lengths are refused, each in its own words")
       {"1234567", "has 7 bytes"},
       {with_length(0, ""), "does not begin with '{'"},
       {with_length(1, "{"), "is not JSON"},
-      {with_length(~std::uint64_t{0}, "{}"), "says that its header has 18446744073709551615 bytes; the file has 10 in all"},
+      {with_length(~std::uint64_t{0}, "{}"),
+       "says that its header has 18446744073709551615 bytes; the file has 10 in all"},
       {with_length(~std::uint64_t{0} - 7, "{}"), "bytes; the file has 10 in all"},
       {with_length(100'000'001, "{}"), "headers may have 100000000"},
       {with_length(3, "{}"), "says that its header has 3 bytes; the file has 10 in all"},
@@ -218,26 +222,40 @@ TEST_CASE("wrong headers and absurd lengths are refused, each in its own words")
       {file_of(entry("a", R"("dtype":"F31","shape":[1],"data_offsets":[0,4])"), 4), "the unknown dtype \"F31\""},
       {file_of(entry("a", R"("dtype":32,"shape":[1],"data_offsets":[0,4])"), 4), "a dtype that is not a string"},
       {file_of(entry("a", R"("dtype":"F32","shape":1,"data_offsets":[0,4])"), 4), "a shape that is not a list"},
-      {file_of(entry("a", R"("dtype":"F32","shape":[-1],"data_offsets":[0,4])"), 4), "an extent that is not a whole number"},
-      {file_of(entry("a", R"("dtype":"F32","shape":[1.0],"data_offsets":[0,4])"), 4), "an extent that is not a whole number"},
+      {file_of(entry("a", R"("dtype":"F32","shape":[-1],"data_offsets":[0,4])"), 4),
+       "an extent that is not a whole number"},
+      {file_of(entry("a", R"("dtype":"F32","shape":[1.0],"data_offsets":[0,4])"), 4),
+       "an extent that is not a whole number"},
       {file_of(entry("a", R"("dtype":"F32","shape":[1e400],"data_offsets":[0,4])"), 4), "is not JSON"},
-      {file_of(entry("a", R"("dtype":"F32","shape":[18446744073709551616],"data_offsets":[0,4])"), 4), "an extent that is not"},
-      {file_of(entry("a", R"("dtype":"F32","shape":[9223372036854775807],"data_offsets":[0,4])"), 4), "an extent that is not"},
-      {file_of(entry("a", R"("dtype":"F32","shape":[4294967296,4294967296],"data_offsets":[0,4])"), 4), "the absurd shape"},
-      {file_of(entry("a", R"("dtype":"F32","shape":[4611686018427387904,4],"data_offsets":[0,0])"), 0), "the absurd shape"},
+      {file_of(entry("a", R"("dtype":"F32","shape":[18446744073709551616],"data_offsets":[0,4])"), 4),
+       "an extent that is not"},
+      {file_of(entry("a", R"("dtype":"F32","shape":[9223372036854775807],"data_offsets":[0,4])"), 4),
+       "an extent that is not"},
+      {file_of(entry("a", R"("dtype":"F32","shape":[4294967296,4294967296],"data_offsets":[0,4])"), 4),
+       "the absurd shape"},
+      {file_of(entry("a", R"("dtype":"F32","shape":[4611686018427387904,4],"data_offsets":[0,0])"), 0),
+       "the absurd shape"},
       {file_of(entry("a", R"("dtype":"F32","shape":[2],"data_offsets":[0,4])"), 4), "4 bytes; F32 [2] takes 8"},
       {file_of(entry("a", R"("dtype":"F32","shape":[1],"data_offsets":[0])"), 4), "not two whole numbers"},
       {file_of(entry("a", R"("dtype":"F32","shape":[1],"data_offsets":[-4,0])"), 4), "not two whole numbers"},
       {file_of(entry("a", R"("dtype":"F32","shape":[1],"data_offsets":[4,0])"), 4), "at bytes 4 to 0 of 4"},
-      {file_of(entry("a", R"("dtype":"F32","shape":[1],"data_offsets":[0,8])"), 4), "at bytes 0 to 8 of 4: it was cut short"},
-      {file_of(entry("a", R"("dtype":"F32","shape":[1],"data_offsets":[18446744073709551612,18446744073709551615])"), 4),
+      {file_of(entry("a", R"("dtype":"F32","shape":[1],"data_offsets":[0,8])"), 4),
+       "at bytes 0 to 8 of 4: it was cut short"},
+      {file_of(entry("a", R"("dtype":"F32","shape":[1],"data_offsets":[18446744073709551612,18446744073709551615])"),
+               4),
        "at bytes 18446744073709551612"},
       {file_of(entry("a", R"("dtype":"F32","shape":[1],"data_offsets":[4,8])"), 8), "a gap between tensors at byte 4"},
-      {file_of(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"b":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})", 8),
+      {file_of(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},)"
+               R"("b":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})",
+               8),
        "tensors that overlap at byte 4"},
-      {file_of(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"b":{"dtype":"F32","shape":[1],"data_offsets":[8,12]}})", 12),
+      {file_of(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},)"
+               R"("b":{"dtype":"F32","shape":[1],"data_offsets":[8,12]}})",
+               12),
        "a gap between tensors at byte 8"},
-      {file_of(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"a":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})", 8),
+      {file_of(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},)"
+               R"("a":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})",
+               8),
        "names \"a\" twice"},
       {file_of(R"({"a":{"dtype":"F32","shape":[1],"shape":[1],"data_offsets":[0,4]}})", 4), "names \"shape\" twice"},
       {file_of(R"({"__metadata__":5})", 0), "metadata that are not an object"},
@@ -263,12 +281,14 @@ TEST_CASE("legal files that are easily refused by mistake") {
   CHECK(refused(folder, file_of("{}      ", 0)).empty());
   CHECK(refused(folder, file_of(R"({"a":{"dtype":"F32","shape":[],"data_offsets":[0,4]}})", 4)).empty());
   // In another order than their bytes; empty tensors anywhere; an extent of 0 beside a huge one.
-  CHECK(refused(folder, file_of(R"({"b":{"dtype":"F32","shape":[1],"data_offsets":[4,8]},)"
-                                R"("e":{"dtype":"F32","shape":[0],"data_offsets":[4,4]},)"
-                                R"("z":{"dtype":"F64","shape":[4611686018427387904,0,4611686018427387904],"data_offsets":[8,8]},)"
-                                R"("a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})",
-                                8))
-            .empty());
+  CHECK(
+      refused(folder,
+              file_of(R"({"b":{"dtype":"F32","shape":[1],"data_offsets":[4,8]},)"
+                      R"("e":{"dtype":"F32","shape":[0],"data_offsets":[4,4]},)"
+                      R"("z":{"dtype":"F64","shape":[4611686018427387904,0,4611686018427387904],"data_offsets":[8,8]},)"
+                      R"("a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})",
+                      8))
+          .empty());
 }
 
 TEST_CASE("a file cut short at any length is refused") {
@@ -346,7 +366,8 @@ TEST_CASE("tensors out of turn, missing or declared twice are refused, and leave
     });
   };
   CHECK(has(attempt([&](auto& writer) { writer.template write<float>("b", three); }), "\"a\" of 12 bytes comes next"));
-  CHECK(has(attempt([&](auto& writer) { writer.template write<float>("a", std::span(three).first(2)); }), "of 8 bytes is out of turn"));
+  CHECK(has(attempt([&](auto& writer) { writer.template write<float>("a", std::span(three).first(2)); }),
+            "of 8 bytes is out of turn"));
   CHECK(has(attempt([&](auto& writer) { writer.template write<double>("a", std::vector<double>(3)); }), "out of turn"));
   CHECK(has(attempt([&](auto& writer) {
               writer.template write<float>("a", three);

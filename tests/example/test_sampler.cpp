@@ -29,8 +29,8 @@ static_assert(mini_llm::draw_bits(1, mini_llm::draw_purpose::training_window, 2,
 
 TEST_CASE("draws below a bound are the high half of the product, and even") {
   using mini_llm::draw_purpose;
-  for (std::uint64_t const bound : {std::uint64_t{1}, std::uint64_t{10}, std::uint64_t{1} << 31, (std::uint64_t{1} << 40) + 12345,
-                                    ~std::uint64_t{0}}) {
+  for (std::uint64_t const bound : {std::uint64_t{1}, std::uint64_t{10}, std::uint64_t{1} << 31,
+                                    (std::uint64_t{1} << 40) + 12345, ~std::uint64_t{0}}) {
     for (std::uint64_t step = 0; step < 100; ++step) {
       std::uint64_t const bits = mini_llm::draw_bits(9, draw_purpose::training_window, step, 1);
       __extension__ using wide = unsigned __int128;

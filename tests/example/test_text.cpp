@@ -79,7 +79,8 @@ TEST_CASE("the last tenth is for validation, and the hash is that of the bytes")
   mini_llm::text const text = mini_llm::load_text(folder / "text");
   CHECK(text.validation().size() == content.size() / 10);
   CHECK(text.training().size() + text.validation().size() == content.size());
-  CHECK(std::string(text.validation().begin(), text.validation().end()) == content.substr(content.size() - content.size() / 10));
+  CHECK(std::string(text.validation().begin(), text.validation().end()) ==
+        content.substr(content.size() - content.size() / 10));
   CHECK(text.hash == XXH3_64bits(content.data(), content.size()));
   content[5] = 'x';
   put(folder / "text", content);
@@ -138,10 +139,13 @@ TEST_CASE("a sequence longer than the data is refused with the longest possible 
   CHECK(text.longest_sequence() == 99);
   CHECK_NOTHROW(mini_llm::require_sequence_fits(text, 99));
   std::string const refused = weft_test::message_of<weft::error>([&] { mini_llm::require_sequence_fits(text, 100); });
-  CHECK(has(refused, "--seq 100 is longer than the data (901 bytes to train on, 100 to validate on); the largest possible here is 99"));
+  CHECK(has(refused,
+            "--seq 100 is longer than the data (901 bytes to train on, 100 to validate on); the largest possible here "
+            "is 99"));
   put(folder / "short", "abcdefghi");
   mini_llm::text const tiny = mini_llm::load_text(folder / "short");
-  CHECK(has(weft_test::message_of<weft::error>([&] { mini_llm::require_sequence_fits(tiny, 1); }), "at least 20 bytes are needed"));
+  CHECK(has(weft_test::message_of<weft::error>([&] { mini_llm::require_sequence_fits(tiny, 1); }),
+            "at least 20 bytes are needed"));
 }
 
 TEST_CASE("bigram entropy: known values, in nats") {
