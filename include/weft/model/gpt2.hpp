@@ -41,6 +41,10 @@ struct gpt2 : chain<embedding<Size>, repeat<Size.blocks, block<Size>>, head<Size
   static constexpr std::int64_t parameter_count(int layer) {
     return gpt2::visit(layer, [](auto tag, int) { return decltype(tag)::type::parameter_count(); });
   }
+  /// Parameters that a layer uses and another one owns; it has its own copy and accumulator of them.
+  static constexpr std::int64_t tied_parameter_count(int layer) {
+    return layer + 1 == gpt2::layer_count ? std::int64_t{Size.vocabulary} * Size.width : 0;
+  }
   static constexpr std::int64_t parameter_count() {
     std::int64_t sum = 0;
     for (int layer = 0; layer < gpt2::layer_count; ++layer) sum += parameter_count(layer);
