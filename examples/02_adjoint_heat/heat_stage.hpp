@@ -8,6 +8,7 @@
 
 #include <Kokkos_Core.hpp>
 
+#include <algorithm>
 #include <vector>
 
 /// A rod that is heated, conducts and radiates: u' = u + a Laplace(u) - b u^3 + q_t h, zero outside. The unknowns are
@@ -61,8 +62,10 @@ struct heat_stage {
   std::vector<rod::matrix> temperature, adjoint;  // by slot: all time steps of this rank's interval
   std::vector<double> misfit;                     // by micro-batch, on the last stage
 
-  heat_stage(int stage_count, int experiments) : stages(stage_count), misfit(static_cast<std::size_t>(experiments)) {
+  heat_stage(int stage_count, int experiments, int changed_step, double change)
+      : stages(stage_count), misfit(static_cast<std::size_t>(experiments)) {
     Kokkos::deep_copy(power, 0.02);
+    Kokkos::deep_copy(Kokkos::subview(power, changed_step), 0.02 + change);
   }
   [[nodiscard]] int first(int stage) const { return rod::time_steps * stage / stages; }
 
@@ -109,7 +112,8 @@ struct heat_stage {
     KOKKOS_INLINE_FUNCTION void operator()(int i) const { v(i) = u(i) - 1.0; }
   };
   static rod::row row_of(rod::matrix const& of, int t) { return rod::row(&of(t, 0), rod::cells); }
-  static auto range(context const& where, int count) { return Kokkos::RangePolicy<rod::space>(where.space(), 0, count); }
+  using policy = Kokkos::RangePolicy<rod::space, Kokkos::IndexType<int>>;
+  static policy range(context const& where, int count) { return policy(where.space(), 0, count); }
   static double misfit_of(rod::row const& u) {
     auto const host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), u);
     double sum = 0.0;

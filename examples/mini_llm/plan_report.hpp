@@ -2,29 +2,132 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include "check.hpp"
 #include "options.hpp"
+#include "progress.hpp"
 
+#include <weft/error.hpp>
+#include <weft/model/token_batch.hpp>
+#include <weft/plan/memory.hpp>
+#include <weft/plan/report.hpp>
+#include <weft/schedule/cost.hpp>
 #include <weft/schedule/make_program.hpp>
+#include <weft/schedule/picture.hpp>
+#include <weft/topology/partition.hpp>
 
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <iostream>
 #include <string>
+#include <vector>
+
+/// @file
+/// What `--plan` prints: the plan, its proof, and a picture of its time. Nothing here communicates.
 
 namespace mini_llm {
 
+template <class Model>
+model_facts facts_of() {
+  model_facts facts;
+  facts.blocks = Model::size.blocks;
+  facts.channels = Model::size.width;
+  facts.heads = Model::size.heads;
+  facts.positions = Model::size.positions;
+  facts.vocabulary = Model::size.vocabulary;
+  return facts;
+}
+
+/// Throws, with a sentence for each, if the options do not go together.
+inline void require_possible(options const& chosen, int launched, model_facts const& model) {
+  std::string all;
+  for (auto const& each : check(chosen, launched, model)) all += (all.empty() ? "" : "\nmini_llm: ") + each;
+  if (!all.empty()) throw weft::error(all);
+}
+
+/// Checked, lowered, and played under rendezvous.
 inline weft::schedule::program make_program(options const& chosen, int ranks) {
   return weft::schedule::make_program(to_text(chosen.schedule), ranks, chosen.micro_batches,
                                       {.recompute = chosen.recompute == recompute_kind::full});
 }
 
-template <class Model, class Trainer>
-std::string headline(options const& chosen, Trainer const& trainer) {
-  std::string layers;
-  for (auto const& range : trainer.partition()) layers += (layers.empty() ? "" : ",") + std::to_string(range.size());
-  return "model: " + Model::name() + ", " + std::to_string(Model::parameter_count()) + " parameters\nplan: " +
-         to_text(chosen.schedule) + ", " + std::to_string(trainer.program().ranks()) + " ranks, " +
-         std::to_string(chosen.micro_batches) + " micro-batches; layers per rank " + layers + "\n";
+inline weft::model::extents largest_micro_batch(options const& chosen) {
+  return {(chosen.batch + chosen.micro_batches - 1) / chosen.micro_batches, chosen.sequence_length};
 }
 
 template <class Model>
-void print_plan(options const&, int) {}
+weft::topology::partition partition_of(options const& chosen, int ranks) {
+  return chosen.partition.empty() ? weft::partition_of<Model>(ranks, largest_micro_batch(chosen))
+                                  : weft::topology::partition::of(chosen.partition, Model::layer_count);
+}
+
+inline std::string bytes_text(std::int64_t bytes) {
+  char text[32];
+  double const mib = static_cast<double>(bytes) / (1 << 20);
+  std::snprintf(text, sizeof text, mib < 1024.0 ? "%.1f MiB" : "%.2f GiB", mib < 1024.0 ? mib : mib / 1024.0);
+  return text;
+}
+
+/// Two lines: the model, the plan.
+template <class Model>
+std::string headline(options const& chosen, int ranks, weft::topology::partition const& layers) {
+  std::string sizes;
+  for (auto const& range : layers) sizes += (sizes.empty() ? "" : ",") + std::to_string(range.size());
+  auto const largest = largest_micro_batch(chosen);
+  return "model: " + std::string(to_text(chosen.preset)) + ", " + Model::name() + ", " +
+         std::to_string(Model::parameter_count()) + " parameters\nplan:  " + to_text(chosen.schedule) + " on " +
+         std::to_string(ranks) + (ranks == 1 ? " rank, " : " ranks, ") + std::to_string(chosen.micro_batches) +
+         " micro-batches of " + (chosen.batch % chosen.micro_batches == 0 ? "" : "at most ") +
+         std::to_string(largest.sequences_per_micro_batch) + " x " + std::to_string(largest.sequence_length) +
+         " tokens, layers per rank " + sizes +
+         (chosen.recompute == recompute_kind::full ? ", activations recomputed\n" : "\n");
+}
+
+template <class Model>
+void print_plan(options const& chosen, int launched) {
+  int const ranks = chosen.ranks > 0 ? chosen.ranks : launched;
+  options as_launched = chosen;  // a plan may be asked for on any number of ranks, by one process
+  as_launched.ranks = 0;
+  as_launched.transport = transport_kind::mpi;
+  require_possible(as_launched, ranks, facts_of<Model>());
+  auto const program = make_program(chosen, ranks);
+  auto const layers = partition_of<Model>(chosen, ranks);
+  auto const largest = largest_micro_batch(chosen);
+  auto const report = weft::make_report(program.view());
+  std::cout << headline<Model>(chosen, ranks, layers);
+  std::printf("proof: playable under rendezvous; %d actions, peak activations %d, largest tag %d, gradients add up in %s order\n",
+              report.actions, report.peak_activations, report.largest_tag,
+              report.order == weft::schedule::accumulation::ascending ? "ascending" : "another");
+
+  std::printf("\nrank  layers  peak  forward flops  %12s%12s%12s%12s%12s%12s%12s\n", "parameters", "gradients", "optimizer",
+              "activations", "wire", "work", "total");
+  for (int rank = 0; rank < ranks; ++rank) {
+    auto const needs = weft::memory_of_rank<Model>(program.view(), layers, largest, rank);
+    std::int64_t flops = 0;
+    for (int layer = layers[rank].first; layer < layers[rank].last; ++layer) flops += Model::flops(layer, largest);
+    std::printf("%4d  %6d  %4d  %13.3e  %12s%12s%12s%12s%12s%12s%12s\n", rank, layers[rank].size(),
+                program.view().slots[rank].activation, static_cast<double>(flops), bytes_text(needs.parameters).c_str(),
+                bytes_text(needs.gradients).c_str(), bytes_text(needs.optimizer).c_str(),
+                bytes_text(needs.activations).c_str(), bytes_text(needs.wire).c_str(),
+                bytes_text(needs.workspace + needs.weight_contexts).c_str(), bytes_text(needs.total()).c_str());
+  }
+
+  // Passes in proportion to their flops: backward takes twice as many, and halves of a backward one each.
+  std::vector<weft::schedule::stage_cost> costs;
+  for (auto const& range : layers) {
+    double flops = 0.0;
+    for (int layer = range.first; layer < range.last; ++layer) flops += static_cast<double>(Model::flops(layer, largest));
+    costs.push_back({flops, flops, flops});
+  }
+  auto const unit = weft::schedule::make_timeline(program.view());
+  weft::schedule::cost_model by_flops;
+  by_flops.stages = costs.data();
+  auto const planned = weft::schedule::cost(program.view(), by_flops);
+  std::printf("\nidle share %.1f %% with equal stages (F = 1, B = 2), %.1f %% with this model's\n\n",
+              100.0 * unit.summary.idle_share(ranks), 100.0 * planned.idle_share(ranks));
+  weft::schedule::picture_options how;
+  if (progress::on_terminal()) how.width = std::max(40, terminal_width(STDOUT_FILENO) - 1);
+  std::cout << weft::schedule::draw_text(unit, how) << std::flush;
+}
 
 }  // namespace mini_llm

@@ -38,17 +38,6 @@
 namespace mini_llm {
 
 template <class Model>
-model_facts facts_of() {
-  model_facts facts;
-  facts.blocks = Model::size.blocks;
-  facts.channels = Model::size.width;
-  facts.heads = Model::size.heads;
-  facts.positions = Model::size.positions;
-  facts.vocabulary = Model::size.vocabulary;
-  return facts;
-}
-
-template <class Model>
 class training {
  public:
   using trainer_type = weft::train::trainer<Model, float>;
@@ -109,12 +98,7 @@ class training {
 
   /// What needs no other rank.
   void load() {
-    auto const problems = check(chosen_, chosen_.transport == transport_kind::in_process ? 1 : door_.size(), facts_of<Model>());
-    if (!problems.empty()) {
-      std::string all;
-      for (auto const& each : problems) all += (all.empty() ? "" : "\nmini_llm: ") + each;
-      throw weft::error(all);
-    }
+    require_possible(chosen_, chosen_.transport == transport_kind::in_process ? 1 : door_.size(), facts_of<Model>());
     text_ = load_text(chosen_.data.empty() ? default_data(WEFT_DOCUMENTATION_DIR) : fs::path(chosen_.data));
     if (chosen_.sequence_length > text_.longest_sequence())
       throw weft::error("mini_llm::data: --seq " + std::to_string(chosen_.sequence_length) +
@@ -127,7 +111,7 @@ class training {
 
   weft::train::trainer_options trainer_settings() const {
     weft::train::trainer_options settings;
-    settings.extents = {(chosen_.batch + chosen_.micro_batches - 1) / chosen_.micro_batches, chosen_.sequence_length};
+    settings.extents = largest_micro_batch(chosen_);
     settings.optimizer.weight_decay = chosen_.weight_decay;
     settings.learning_rate = {chosen_.learning_rate, chosen_.warmup, chosen_.steps, 0.1};
     settings.clip = chosen_.clip;
@@ -135,7 +119,7 @@ class training {
     settings.dropout = chosen_.dropout;
     settings.deadline = chosen_.timeout_seconds;
     settings.record_times = true;
-    if (!chosen_.partition.empty()) settings.partition = weft::topology::partition::of(chosen_.partition, Model::layer_count).ranges();
+    settings.partition = partition_of<Model>(chosen_, door_.size()).ranges();
     settings.facts = {{"executable (XXH3)", executable_},
                       {"data (XXH3)", std::to_string(text_.hash)},
                       {"options", resume_configuration(chosen_).dump()},
@@ -230,7 +214,8 @@ class training {
     entropy_ = bigram_entropy(text_.validation());
     std::printf("data: %zu documents, %zu bytes to train on, %zu to validate on; bigram entropy %.4f nats per byte\n",
                 text_.documents.size(), text_.training_bytes, text_.bytes.size() - text_.training_bytes, entropy_);
-    std::cout << headline<Model>(chosen_, *trainer_) << std::flush;
+    std::fflush(stdout);
+    std::cout << headline<Model>(chosen_, door_.size(), partition_of<Model>(chosen_, door_.size())) << std::flush;
   }
 
   void report(std::int64_t step, weft::train::step_result const& result, double step_seconds, double elapsed,

@@ -8,6 +8,7 @@
 #include <weft/execution/random.hpp>
 #include <weft/model/model_stage.hpp>
 #include <weft/pipeline/pipeline.hpp>
+#include <weft/plan/memory.hpp>
 #include <weft/schedule/digest.hpp>
 #include <weft/schedule/forward_program.hpp>
 #include <weft/schedule/program.hpp>
@@ -131,12 +132,8 @@ class trainer {
 
   /// As asked for, or such that the slowest stage is as fast as can be.
   [[nodiscard]] std::vector<topology::layer_range> const& layers() {
-    layers_ = options_.partition;
-    if (!layers_.empty()) return layers_;
-    std::vector<double> costs;
-    for (int layer = 0; layer < Model::layer_count; ++layer)
-      costs.push_back(static_cast<double>(Model::flops(layer, options_.extents)));
-    layers_ = topology::partition::by_cost(costs, program_.view().stages()).ranges();
+    layers_ = options_.partition.empty() ? partition_of<Model>(program_.view().stages(), options_.extents).ranges()
+                                         : options_.partition;
     return layers_;
   }
 
