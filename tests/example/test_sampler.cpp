@@ -123,7 +123,9 @@ TEST_CASE("validation windows: evenly spaced, nothing predicted twice, for every
           widest = std::max(widest, distance);
           narrowest = std::min(narrowest, distance);
         }
-        if (windows.windows() > 1) REQUIRE(widest - narrowest <= 1);
+        if (windows.windows() == 1) continue;
+        REQUIRE(widest - narrowest <= 1);
+        REQUIRE(windows.start(windows.windows() - 1) + length + 1 == static_cast<std::int64_t>(size));
       }
 }
 
