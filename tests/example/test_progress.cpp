@@ -31,7 +31,7 @@ TEST_CASE("the bar fits every width, and gives up the least important first") {
   CHECK(mini_llm::progress_bar(half, 80) ==
         "150/300  [#########.........]  loss 2.3457  12.3k tok/s  88% of ideal  1:02 left");
   CHECK(mini_llm::progress_bar(half, 44) == "150/300  loss 2.3457  12.3k tok/s  1:02 left");
-  CHECK(mini_llm::progress_bar(half, 43) == "150/300  loss 2.3457  1:02 left");  // no half of a number
+  CHECK(mini_llm::progress_bar(half, 43) == "150/300  [####....]  loss 2.3457  1:02 left");  // a bar, not half a number
   CHECK(mini_llm::progress_bar(half, 20) == "150/300  loss 2.3457");
   CHECK(mini_llm::progress_bar(half, 33) == "150/300  loss 2.3457  1:02 left");
   CHECK(mini_llm::progress_bar(half, 5) == "150/3");
