@@ -1,0 +1,399 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "layer_fixture.hpp"
+
+#include <weft/model/gpt2.hpp>
+#include <weft/model/model_stage.hpp>
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <string>
+#include <utility>
+#include <vector>
+
+using weft::topology::layer_range;
+
+namespace {
+
+using space = Kokkos::DefaultHostExecutionSpace;
+using memory = space::memory_space;
+using views = weft::boundary_views<memory>;
+
+constexpr weft::model::gpt_size size{.vocabulary = 11, .positions = 9, .width = 6, .heads = 3, .blocks = 2};
+using model = weft::model::gpt2<size>;
+constexpr weft::model::extents largest{3, 7};
+
+struct text {
+  std::vector<std::int32_t> inputs;
+  std::vector<std::int32_t> targets;
+  int sequences;
+  int length;
+  int counted = 0;
+
+  text(int how_many, int long_each) : sequences(how_many), length(long_each) {
+    for (std::uint32_t index = 0; index < static_cast<std::uint32_t>(sequences * length); ++index) {
+      auto const drawn = weft::random::philox({{index, 0, 0, 0}}, {21, 0});
+      inputs.push_back(static_cast<std::int32_t>(drawn.word[0] % 10));  // token 10 never occurs
+      targets.push_back(static_cast<std::int32_t>(drawn.word[1] % 12) - 1);
+      counted += targets.back() >= 0 ? 1 : 0;
+    }
+  }
+  [[nodiscard]] weft::model::token_batch batch(int micro_batches, bool training = true) const {
+    return {inputs.data(), targets.data(), sequences, length, micro_batches, counted, 17, 3, training};
+  }
+};
+
+/// Plays stages by hand: as a pipeline would, but on one rank, with boundary buffers of its own.
+template <class Real>
+struct rig {
+  using stage_type = weft::model::model_stage<model, Real, space>;
+
+  std::vector<layer_range> layers;
+  stage_type stage;
+  weft::stage_context<space> context{space(), nullptr};
+  weft::boundary layout[16];
+  std::map<std::pair<int, int>, std::vector<std::byte>> wires;  ///< (edge, micro-batch), 100 more for gradients
+  int stages;
+  int slots;
+
+  explicit rig(std::vector<layer_range> ranges, int slot_count = 3)
+      : layers(ranges), stage(ranges, every(ranges), largest, 5), stages(static_cast<int>(ranges.size())), slots(slot_count) {
+    for (int each = 0; each < stages; ++each) {
+      stage.prepare(each, {.activation = slots, .weight_context = slots});
+      layout[each] = stage.boundary({each, each + 1});
+    }
+  }
+  static std::vector<int> every(std::vector<layer_range> const& ranges) {
+    std::vector<int> all(ranges.size());
+    std::iota(all.begin(), all.end(), 0);
+    return all;
+  }
+  views edge(int source, int micro_batch, bool is_gradient, bool fresh = false) {
+    views result;
+    if (source < 0 || source + 1 >= stages) return result;
+    auto& wire = wires[{source + (is_gradient ? 100 : 0), micro_batch}];
+    weft::boundary_view<memory> view(nullptr, &layout[source]);
+    if (wire.empty() || fresh) wire.assign(view.bytes() + 64, std::byte{0x7F});
+    result.push_back(weft::boundary_view<memory>(wire.data(), &layout[source]));
+    return result;
+  }
+  void forward(int each, int micro_batch, int slot) {
+    context.set(each, micro_batch, slot, 0);
+    views const in = edge(each - 1, micro_batch, false);
+    views out = edge(each, micro_batch, false, true);
+    stage.forward(context, in, out);
+  }
+  void backward_input(int each, int micro_batch, int slot, int weight_slot) {
+    context.set(each, micro_batch, slot, weight_slot);
+    views const in = edge(each - 1, micro_batch, false);
+    views const grad_out = edge(each, micro_batch, true);
+    views grad_in = edge(each - 1, micro_batch, true, true);
+    stage.backward_input(context, in, grad_out, grad_in);
+  }
+  void backward_weight(int each, int micro_batch, int slot, int weight_slot) {
+    context.set(each, micro_batch, slot, weight_slot);
+    stage.backward_weight(context, edge(each - 1, micro_batch, false), edge(each, micro_batch, true));
+  }
+
+  double loss(weft::model::token_batch const& batch) {
+    stage.begin(batch);
+    for (int micro_batch = 0; micro_batch < batch.micro_batches; ++micro_batch)
+      for (int each = 0; each < stages; ++each) forward(each, micro_batch, 0);
+    double sum = 0.0;
+    for (double const part : stage.loss_sums()) sum += part;
+    return sum / static_cast<double>(batch.counted_tokens);
+  }
+  /// One micro-batch after the other, B as I then W.
+  double train(weft::model::token_batch const& batch, bool recompute = false) {
+    stage.begin(batch);
+    stage.parameters().zero_gradients(space());
+    for (int micro_batch = 0; micro_batch < batch.micro_batches; ++micro_batch) {
+      for (int each = 0; each < stages; ++each) forward(each, micro_batch, 0);
+      for (int each = stages - 1; each >= 0; --each) {
+        if (recompute) forward(each, micro_batch, 1);
+        backward_input(each, micro_batch, recompute ? 1 : 0, 0);
+        backward_weight(each, micro_batch, recompute ? 1 : 0, 0);
+      }
+    }
+    double sum = 0.0;
+    for (double const part : stage.loss_sums()) sum += part;
+    return sum / static_cast<double>(batch.counted_tokens);
+  }
+  /// Gradients by name and use site.
+  std::map<std::pair<std::string, int>, std::vector<Real>> gradients() {
+    std::map<std::pair<std::string, int>, std::vector<Real>> result;
+    auto& store = stage.parameters();
+    for (auto const& entry : store.entries()) {
+      std::vector<Real> host(static_cast<std::size_t>(entry.elements));
+      stage_type::store_type::read(store.gradient(entry), host.data());
+      result[{entry.descriptor.name, entry.descriptor.use_site}] = std::move(host);
+    }
+    return result;
+  }
+  /// Makes every parameter clearly different from its initial value; both uses of the tied table alike.
+  void shake(double deviation) {
+    for (auto const& entry : stage.parameters().entries()) {
+      auto const add = layer_fixture::normal_numbers<Real>(
+          static_cast<std::size_t>(entry.elements),
+          static_cast<std::uint32_t>(weft::random::hash(entry.descriptor.name)), deviation);
+      auto const value = stage.parameters().value(entry);
+      for (std::size_t index = 0; index < add.size(); ++index) value(index) += add[index];
+    }
+  }
+};
+
+std::vector<layer_range> const whole{{0, 4}};
+
+}  // namespace
+
+TEST_CASE("model_stage: the whole model's gradients against finite differences") {
+  // 5 sequences in 3 micro-batches: 2, 2 and 1; 7 tokens; some targets not counted; and one sequence in two pieces
+  for (auto const& [sequences, micro_batches, rate] : {std::tuple{5, 3, 0.0}, {1, 2, 0.0}, {3, 2, 0.15}}) {
+    CAPTURE(sequences);
+    CAPTURE(rate);
+    text const words(sequences, 7);
+    rig<double> made(whole);
+    made.stage.set_dropout(rate);
+    made.shake(0.4);
+    auto const batch = words.batch(micro_batches);
+    made.train(batch);
+    auto& store = made.stage.parameters();
+    // One tensor per parameter; the tied table's two copies move together, and its accumulators are added.
+    std::vector<layer_fixture::tensor> tensors;
+    std::map<std::string, std::size_t> place;
+    auto const gradients = made.gradients();
+    for (auto const& entry : store.entries()) {
+      std::string const& name = entry.descriptor.name;
+      auto const& gradient = gradients.at({name, entry.descriptor.use_site});
+      if (!place.contains(name)) {
+        place[name] = tensors.size();
+        tensors.emplace_back(name, entry.elements, 0);
+        std::vector<double>& value = tensors.back().value;
+        std::decay_t<decltype(store)>::read(store.value(entry), value.data());
+      }
+      for (std::size_t index = 0; index < gradient.size(); ++index)
+        tensors[place[name]].gradient[index] += gradient[index];
+    }
+    std::vector<layer_fixture::tensor*> all;
+    for (auto& each : tensors) all.push_back(&each);
+    layer_fixture::check_gradients(
+        [&] {
+          for (auto const& entry : store.entries())
+            std::decay_t<decltype(store)>::write(store.value(entry), tensors[place[entry.descriptor.name]].value.data());
+          return made.loss(batch);
+        },
+        all);
+  }
+}
+
+TEST_CASE_TEMPLATE("model_stage: any cut into stages gives the same bits, empty stages too", Real, float, double) {
+  text const words(7, 7);
+  auto const batch = words.batch(3);
+  rig<Real> serial(whole);
+  serial.stage.set_dropout(0.1);
+  double const loss = serial.train(batch);
+  std::vector<double> const sums = serial.stage.loss_sums();
+  CHECK(sums.size() == 3);
+  CHECK(sums[2] > 0.0);
+  auto const wanted = serial.gradients();
+  for (auto const& ranges : std::vector<std::vector<layer_range>>{{{0, 1}, {1, 2}, {2, 3}, {3, 4}},
+                                                                  {{0, 3}, {3, 4}},
+                                                                  {{0, 1}, {1, 4}},
+                                                                  {{0, 2}, {2, 2}, {2, 2}, {2, 4}},
+                                                                  {{0, 0}, {0, 4}},
+                                                                  {{0, 4}, {4, 4}},
+                                                                  {{0, 0}, {0, 2}, {2, 4}, {4, 4}}}) {
+    rig<Real> cut(ranges);
+    cut.stage.set_dropout(0.1);
+    CAPTURE(ranges.size());
+    CHECK(cut.train(batch) == loss);
+    CHECK(cut.stage.loss_sums() == sums);
+    CHECK(cut.gradients() == wanted);
+  }
+}
+
+TEST_CASE_TEMPLATE("model_stage: B is I then W, however late W comes", Real, float, double) {
+  text const words(6, 5);
+  auto const batch = words.batch(3);
+  rig<Real> together({{0, 2}, {2, 4}});
+  double const loss = together.train(batch);
+  rig<Real> apart({{0, 2}, {2, 4}});
+  apart.stage.begin(batch);
+  apart.stage.parameters().zero_gradients(space());
+  for (int micro_batch = 0; micro_batch < 3; ++micro_batch)
+    for (int each = 0; each < 2; ++each) apart.forward(each, micro_batch, micro_batch);
+  for (int micro_batch = 2; micro_batch >= 0; --micro_batch)
+    for (int each = 1; each >= 0; --each) apart.backward_input(each, micro_batch, micro_batch, 2 - micro_batch);
+  for (int each = 0; each < 2; ++each)
+    for (int micro_batch = 0; micro_batch < 3; ++micro_batch)
+      apart.backward_weight(each, micro_batch, micro_batch, 2 - micro_batch);
+  double sum = 0.0;
+  for (double const part : apart.stage.loss_sums()) sum += part;
+  CHECK(sum / static_cast<double>(batch.counted_tokens) == loss);
+  CHECK(apart.gradients() == together.gradients());
+}
+
+TEST_CASE("model_stage: recompute makes the same bits, dropout on") {
+  text const words(5, 7);
+  rig<float> once({{0, 2}, {2, 4}});
+  rig<float> again({{0, 2}, {2, 4}});
+  once.stage.set_dropout(0.3);
+  again.stage.set_dropout(0.3);
+  double const loss = once.train(words.batch(2));
+  CHECK(again.train(words.batch(2), true) == loss);
+  CHECK(again.gradients() == once.gradients());
+  rig<float> without({{0, 2}, {2, 4}});
+  CHECK(without.train(words.batch(2)) != loss);
+  auto other_step = words.batch(2);
+  other_step.step = 4;
+  CHECK(once.train(other_step) != loss);
+  CHECK(once.train(words.batch(2, false)) == without.train(words.batch(2, true)));  // no dropout outside training
+}
+
+TEST_CASE_TEMPLATE("model_stage: loss and gradients do not depend on how the batch is cut", Real, float, double) {
+  double const tolerance = sizeof(Real) == 8 ? 1e-9 : 1e-5;
+  text const words(3, 7);
+  rig<Real> one(whole);
+  one.shake(0.3);
+  double const loss = one.train(words.batch(1));
+  auto const wanted = one.gradients();
+  for (int const micro_batches : {2, 3, 5}) {  // 5: two micro-batches without a sequence
+    rig<Real> cut(whole);
+    cut.shake(0.3);
+    CHECK(std::abs(cut.train(words.batch(micro_batches)) - loss) <= tolerance * loss);
+    for (auto const& [name, gradient] : cut.gradients()) {
+      double largest = 0.0;
+      double worst = 0.0;
+      for (std::size_t index = 0; index < gradient.size(); ++index) {
+        double const other = static_cast<double>(wanted.at(name)[index]);
+        largest = std::max(largest, std::abs(other));
+        worst = std::max(worst, std::abs(static_cast<double>(gradient[index]) - other));
+      }
+      CAPTURE(name.first);
+      CHECK(worst <= tolerance * std::max(largest, 1e-3));
+    }
+  }
+}
+
+TEST_CASE("model_stage: the tied table has an accumulator per use site") {
+  text const words(3, 7);
+  rig<double> made(whole);
+  made.shake(0.3);
+  made.train(words.batch(1));
+  auto const gradients = made.gradients();
+  auto const& used = gradients.at({"transformer.wte.weight", 0});
+  auto const& projected = gradients.at({"transformer.wte.weight", 1});
+  for (std::size_t c = 0; c < 6; ++c) {
+    CHECK(used[10 * 6 + c] == 0.0);  // token 10 is no input
+    CHECK(projected[10 * 6 + c] != 0.0);
+  }
+  rig<double> other({{0, 2}, {2, 4}});
+  auto const& entries = other.stage.parameters().entries();
+  CHECK(entries.front().descriptor.tie_group == 0);
+  CHECK(entries.back().descriptor.tie_group == 0);
+  CHECK(entries.front().stage == 0);
+  CHECK(entries.back().stage == 1);
+  auto const first = other.stage.parameters().value(entries.front());
+  auto const last = other.stage.parameters().value(entries.back());
+  for (std::size_t index = 0; index < first.extent(0); ++index) CHECK(first(index) == last(index));
+}
+
+TEST_CASE("model_stage: shorter sequences than the buffers are made for; logits for text generation") {
+  text const words(3, 4);
+  rig<float> made({{0, 2}, {2, 4}});
+  made.loss(words.batch(1));
+  std::vector<float> at_two(11);
+  made.stage.last_logits(1, 2, at_two.data());
+  // what is after a position cannot change its logits
+  text shorter(1, 3);
+  for (std::size_t index = 0; index < 3; ++index) shorter.inputs[index] = words.inputs[4 + index];
+  made.loss(shorter.batch(1));
+  std::vector<float> alone(11);
+  made.stage.last_logits(0, 2, alone.data());
+  for (std::size_t index = 0; index < 11; ++index) CHECK(alone[index] == doctest::Approx(at_two[index]).epsilon(1e-4));
+  CHECK_THROWS_AS(made.stage.last_logits(0, 3, alone.data()), weft::error);
+  CHECK_THROWS_AS(made.stage.last_logits(1, 0, alone.data()), weft::error);
+}
+
+TEST_CASE("model_stage: a rank without the head reports zeros, without tokens it needs none") {
+  weft::model::model_stage<model, float, space> first({{0, 2}, {2, 3}, {3, 4}}, {1}, largest, 5);
+  weft::model::token_batch const batch{nullptr, nullptr, 4, 7, 2, 28, 0, 0, true};
+  first.begin(batch);
+  CHECK(first.loss_sums() == std::vector<double>(2, 0.0));
+  std::vector<float> row(11);
+  CHECK_THROWS_AS(first.last_logits(0, 0, row.data()), weft::error);
+}
+
+TEST_CASE("model_stage: what cannot be is refused with a remedy") {
+  using stage = weft::model::model_stage<model, float, space>;
+  CHECK_THROWS_WITH_AS(stage({{0, 2}, {3, 4}}, {0}, largest, 5),
+                       "weft::model_stage: stage 1 has layers [3, 4), but must begin with layer 2; give every stage the "
+                       "range that follows its predecessor's",
+                       weft::error);
+  CHECK_THROWS_WITH_AS(stage({{0, 3}}, {0}, largest, 5),
+                       "weft::model_stage: the stages hold 3 layers, the model has 4; make the ranges add up",
+                       weft::error);
+  CHECK_THROWS_AS(stage({{0, 4}}, {1}, largest, 5), weft::error);
+  CHECK_THROWS_WITH_AS(stage({{0, 4}}, {0}, {1, 10}, 5),
+                       "weft::model_stage: sequences of 10 tokens do not fit the model's 9 positions; choose a length "
+                       "from 1 to that",
+                       weft::error);
+  stage made({{0, 4}}, {0}, largest, 5);
+  CHECK_THROWS_AS(made.set_dropout(1.0), weft::error);
+  CHECK_THROWS_AS(made.set_dropout(-0.1), weft::error);
+  text words(3, 7);
+  auto batch = words.batch(1);
+  batch.sequence_length = 8;
+  CHECK_THROWS_AS(made.begin(batch), weft::error);
+  text const many(8, 7);
+  CHECK_THROWS_WITH_AS(made.begin(many.batch(2)),
+                       "weft::model_stage: a micro-batch has 4 sequences, buffers are for 3; raise "
+                       "extents::sequences_per_micro_batch or the number of micro-batches",
+                       weft::error);
+  CHECK_THROWS_AS(made.begin(words.batch(0)), weft::error);
+  words.inputs[4] = 11;
+  CHECK_THROWS_WITH_AS(made.begin(words.batch(1)),
+                       "weft::model_stage: input number 4 is 11, outside the vocabulary of 11; check how the text was "
+                       "made into tokens",
+                       weft::error);
+  words.inputs[4] = 0;
+  words.targets[5] = -2;
+  CHECK_THROWS_AS(made.begin(words.batch(1)), weft::error);
+  words.targets[5] = -1;
+  made.begin(words.batch(1));
+  weft::stage_context<space> context(space(), nullptr);
+  context.set(0, 0, 0, 0);
+  views const in;
+  views out;
+  CHECK_THROWS_AS(made.forward(context, in, out), weft::error);  // prepare was forgotten
+}
+
+TEST_CASE("model_stage: prepare keeps the larger of two programs' slots") {
+  rig<float> made(whole, 3);
+  std::size_t const before = made.stage.buffer_bytes();
+  made.stage.prepare(0, {.activation = 1});
+  CHECK(made.stage.buffer_bytes() == before);
+  made.stage.prepare(0, {.activation = 4, .weight_context = 3});
+  CHECK(made.stage.buffer_bytes() > before);
+}
+
+TEST_CASE("model_stage: layers poke pending messages") {
+  struct counter : weft::progress_source {
+    int pokes = 0;
+    void progress() override { ++pokes; }
+  } source;
+  weft::model::model_stage<model, float, space> made(whole, {0}, largest, 5);
+  made.prepare(0, {.activation = 1, .weight_context = 1});
+  text const words(3, 7);
+  made.begin(words.batch(1));
+  weft::stage_context<space> context(space(), &source);
+  context.set(0, 0, 0, 0);
+  views const in;
+  views out;
+  made.forward(context, in, out);
+  CHECK(source.pokes > 4);
+}
