@@ -138,6 +138,11 @@ inline std::string explain(verdict const& found) {
       return at + "is message " + number(found.value) + " of its edge where rank " + number(found.peer) +
              " has it as message " + number(found.limit) + "; post both sides in one order";
     case defect::deadlock:
+      if (found.model == send_model::in_issue_order)
+        return "deadlock: rank " + number(found.rank) + " stands at action " + number(found.position) + " (" + mine +
+               "), but rank " + number(found.peer) + " waits for its " +
+               cell(found.owed, found.owed_stage, found.owed_micro_batch) +
+               ", which is behind a post that does not end or comes later in its row; post receives just before their use";
       return "deadlock: rank " + number(found.rank) + " stands at action " + number(found.position) + " (" + mine +
              "), but rank " + number(found.peer) + " waits for its " +
              cell(found.owed, found.owed_stage, found.owed_micro_batch) + ", which comes later in its row (" +

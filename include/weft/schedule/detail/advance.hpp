@@ -302,8 +302,9 @@ class player {
   }
 
   /// Follows the chain of waits from a stuck rank into its circle. Of the ranks in the circle the one to blame is the
-  /// one that owes the earliest work: lowest micro-batch, forward before backward, then the stage nearest to where the
-  /// pass began. Its row has something in front of that work which needs the rest of the circle.
+  /// one that owes the earliest work: a forward before a backward (which others can only run after forwards), then the
+  /// lowest micro-batch, then the stage nearest to where the pass began. Its row has something in front of that work
+  /// which needs the rest of the circle.
   constexpr void accuse(int rank) {
     for (int step = 0; step < ranks; ++step) rank = next_in_chain(rank);
     int const first = rank;
@@ -329,11 +330,11 @@ class player {
   }
 
   [[nodiscard]] static constexpr bool earlier(wait const& left, wait const& right) {
-    if (left.micro_batch != right.micro_batch) return left.micro_batch < right.micro_batch;
     bool const left_forward = left.what == op::forward || left.what == op::send_forward || left.what == op::receive_forward;
     bool const right_forward =
         right.what == op::forward || right.what == op::send_forward || right.what == op::receive_forward;
     if (left_forward != right_forward) return left_forward;
+    if (left.micro_batch != right.micro_batch) return left.micro_batch < right.micro_batch;
     return left_forward ? left.stage < right.stage : left.stage > right.stage;
   }
 
