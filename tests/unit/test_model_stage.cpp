@@ -23,8 +23,8 @@ using space = Kokkos::DefaultHostExecutionSpace;
 using memory = space::memory_space;
 using views = weft::boundary_views<memory>;
 
-constexpr weft::model::gpt_size size{.vocabulary = 11, .positions = 9, .width = 6, .heads = 3, .blocks = 2};
-using model = weft::model::gpt2<size>;
+constexpr weft::model::gpt_size tiny{.vocabulary = 11, .positions = 9, .width = 6, .heads = 3, .blocks = 2};
+using model = weft::model::gpt2<tiny>;
 constexpr weft::model::extents largest{3, 7};
 
 struct text {
@@ -152,14 +152,19 @@ std::vector<layer_range> const whole{{0, 4}};
 
 TEST_CASE("model_stage: the whole model's gradients against finite differences") {
   // 5 sequences in 3 micro-batches: 2, 2 and 1; 7 tokens; some targets not counted; and one sequence in two pieces
-  for (auto const& [sequences, micro_batches, rate] : {std::tuple{5, 3, 0.0}, {1, 2, 0.0}, {3, 2, 0.15}}) {
-    CAPTURE(sequences);
-    CAPTURE(rate);
-    text const words(sequences, 7);
+  struct shape {
+    int sequences;
+    int micro_batches;
+    double rate;
+  };
+  for (shape const& how : {shape{5, 3, 0.0}, shape{1, 2, 0.0}, shape{3, 2, 0.15}}) {
+    CAPTURE(how.sequences);
+    CAPTURE(how.rate);
+    text const words(how.sequences, 7);
     rig<double> made(whole);
-    made.stage.set_dropout(rate);
+    made.stage.set_dropout(how.rate);
     made.shake(0.4);
-    auto const batch = words.batch(micro_batches);
+    auto const batch = words.batch(how.micro_batches);
     made.train(batch);
     auto& store = made.stage.parameters();
     // One tensor per parameter; the tied table's two copies move together, and its accumulators are added.
@@ -265,16 +270,17 @@ TEST_CASE_TEMPLATE("model_stage: loss and gradients do not depend on how the bat
     rig<Real> cut(whole);
     cut.shake(0.3);
     CHECK(std::abs(cut.train(words.batch(micro_batches)) - loss) <= tolerance * loss);
-    for (auto const& [name, gradient] : cut.gradients()) {
-      double largest = 0.0;
+    for (auto const& found : cut.gradients()) {
+      auto const& gradient = found.second;
+      double biggest = 0.0;
       double worst = 0.0;
       for (std::size_t index = 0; index < gradient.size(); ++index) {
-        double const other = static_cast<double>(wanted.at(name)[index]);
-        largest = std::max(largest, std::abs(other));
+        double const other = static_cast<double>(wanted.at(found.first)[index]);
+        biggest = std::max(biggest, std::abs(other));
         worst = std::max(worst, std::abs(static_cast<double>(gradient[index]) - other));
       }
-      CAPTURE(name.first);
-      CHECK(worst <= tolerance * std::max(largest, 1e-3));
+      CAPTURE(found.first.first);
+      CHECK(worst <= tolerance * std::max(biggest, 1e-3));
     }
   }
 }

@@ -193,7 +193,8 @@ class model_stage {
   /// Logits [vocabulary] at a position of a sequence of the micro-batch whose F the head ran last. Only on the head's
   /// rank, and before that micro-batch's backward.
   void last_logits(int sequence, int position, float* host_out) {
-    auto const& [stage, slot, size] = last_forward_;
+    int const stage = last_forward_.stage;
+    extents const size = last_forward_.size;
     if (stage < 0 || sequence < 0 || sequence >= size.sequences_per_micro_batch || position < 0 ||
         position >= size.sequence_length)
       throw error("weft::model_stage: there are no logits for sequence " + std::to_string(sequence) + ", position " +
@@ -201,8 +202,9 @@ class model_stage {
     stage_data& data = stages_[static_cast<std::size_t>(stage)];
     layer_place const& place = data.layers.back();
     std::byte* const saved =
-        data.activations.data() + data.activation_bytes * static_cast<std::size_t>(slot) + place.saved;
-    visit(place.number, [&, size = size](auto layer) {
+        data.activations.data() + data.activation_bytes * static_cast<std::size_t>(last_forward_.slot) +
+        place.saved;
+    visit(place.number, [&](auto layer) {
       using layer_type = typename decltype(layer)::type;
       if constexpr (layer_type::is_last) {
         std::size_t const columns = static_cast<std::size_t>(layer_type::vocabulary);
