@@ -22,6 +22,11 @@ double ulps(Real found, long double wanted) {
   return static_cast<double>(std::abs(static_cast<long double>(found) - wanted) / static_cast<long double>(unit));
 }
 
+struct range {
+  double low;
+  double high;
+};
+
 /// Numbers in (low, high), the same on every machine.
 template <class Real>
 std::vector<Real> numbers(int count, double low, double high) {
@@ -37,24 +42,24 @@ std::vector<Real> numbers(int count, double low, double high) {
 
 TEST_CASE_TEMPLATE("math: exp is within 1.1 ulp from overflow down to the denormal numbers", Real, float, double) {
   bool const single = sizeof(Real) == 4;
-  double const ends[][2] = {{-1.0, 1.0}, {-20.0, 0.0}, {single ? -103.0 : -744.0, single ? -86.0 : -707.0},
+  range const ends[] = {{-1.0, 1.0}, {-20.0, 0.0}, {single ? -103.0 : -744.0, single ? -86.0 : -707.0},
                             {single ? 80.0 : 700.0, single ? 88.7 : 709.7}, {-1e-6, 1e-6}};
-  for (auto const& [low, high] : ends) {
+  for (range const& each : ends) {
     double worst = 0.0;
-    for (Real const x : numbers<Real>(40000, low, high))
+    for (Real const x : numbers<Real>(40000, each.low, each.high))
       worst = std::max(worst, ulps(weft::math::exp(x), std::exp(static_cast<long double>(x))));
-    CAPTURE(low);
+    CAPTURE(each.low);
     CHECK(worst < 1.1);
   }
 }
 
 TEST_CASE_TEMPLATE("math: tanh is within 2 ulp", Real, float, double) {
-  double const ends[][2] = {{-0.7, 0.7}, {-10.0, 10.0}, {-1e-5, 1e-5}, {0.6, 0.65}};
-  for (auto const& [low, high] : ends) {
+  range const ends[] = {{-0.7, 0.7}, {-10.0, 10.0}, {-1e-5, 1e-5}, {0.6, 0.65}};
+  for (range const& each : ends) {
     double worst = 0.0;
-    for (Real const x : numbers<Real>(40000, low, high))
+    for (Real const x : numbers<Real>(40000, each.low, each.high))
       worst = std::max(worst, ulps(weft::math::tanh(x), std::tanh(static_cast<long double>(x))));
-    CAPTURE(low);
+    CAPTURE(each.low);
     CHECK(worst < 2.0);
   }
 }
