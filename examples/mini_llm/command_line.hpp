@@ -170,10 +170,12 @@ class option_table {
   template <class Setter>
   CLI::Option* add(std::string const& name, std::string const& type, std::string const& initial,
                    std::string const& help, Setter setter) {
+    // Given twice, the last one counts: what a script says can be overruled behind it.
     return app_.add_option_function<std::string>(name, setter, help)
         ->type_name(type)
         ->default_str(initial)
-        ->group(group_);
+        ->group(group_)
+        ->take_last();
   }
 
   [[nodiscard]] std::string const& group() const { return group_; }

@@ -5,14 +5,15 @@
 #include "run.hpp"
 #include "stop_signal.hpp"
 
+#include <weft/transport/agreement.hpp>
 #include <weft/transport/environment.hpp>
 #include <weft/transport/in_process.hpp>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include <algorithm>
 #include <cstdio>
-#include <exception>
 #include <iostream>
 #include <string>
 
@@ -42,46 +43,49 @@ void plan(options const& chosen, int ranks) {
   }
 }
 
-/// What the user can mend before a step is done ends every rank alike, with one message and status 2. What happens
-/// later leaves `main` as an exception, and weft::environment ends all ranks with it.
-int usage_error(bool is_root, std::exception const& problem) {
-  if (is_root) std::fprintf(stderr, "mini_llm: %s\n", problem.what());
-  return 2;
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
   weft::environment env(argc, argv);
   auto& world = env.world();
   bool const is_root = world.rank() == 0;
-  command_line parsed;
   try {
-    parsed = parse_command_line(argc, argv);
+    command_line parsed;
+    std::string executable;
+    weft::transport::all_or_none(world, [&] {
+      parsed = parse_command_line(argc, argv);
+      executable = digest_of_executable();
+    });
+    options const& chosen = parsed.chosen;
+    // Before any rank takes another way than the others.
+    weft::transport::facts way;
+    way.add("what to do", !parsed.proceed() ? "print help" : chosen.plan ? "print the plan" : "train");
+    way.add("executable (XXH3)", executable);
+    way.add("preset", to_text(chosen.preset));
+    way.add("transport", to_text(chosen.transport));
+    weft::transport::require_agreement(world, way);
+
     if (!parsed.proceed()) {
       if (is_root) std::cout << parsed.message;
-      return 0;
-    }
-    if (parsed.chosen.plan) {
-      int const ranks = parsed.chosen.ranks > 0 ? parsed.chosen.ranks : world.size();
-      if (is_root) plan(parsed.chosen, ranks);
-      return 0;
-    }
-  } catch (std::exception const& problem) {
-    return usage_error(is_root, problem);
-  }
-  catch_stop_signals();
-  try {
-    std::string const executable = digest_of_executable();
-    if (parsed.chosen.transport == transport_kind::mpi || world.size() > 1) {
-      run(parsed.chosen, world, executable);
-    } else {
-      weft::transport::in_process::run(std::max(parsed.chosen.ranks, 1), [&](weft::transport::endpoint& door) {
-        run(parsed.chosen, door, executable);
+    } else if (chosen.plan) {
+      weft::transport::all_or_none(world, [&] {
+        if (is_root) plan(chosen, world.size());
       });
+    } else {
+      catch_stop_signals();
+      if (chosen.transport == transport_kind::mpi || world.size() > 1) {
+        run(chosen, world, executable);
+      } else {
+        weft::transport::in_process::run(std::max(chosen.ranks, 1), [&](weft::transport::endpoint& door) {
+          run(chosen, door, executable);
+        });
+      }
     }
   } catch (weft::agreed_error const& problem) {
-    return usage_error(is_root, problem);
+    // What the user can mend before a step is done ends every rank alike, with one message. What happens later leaves
+    // `main` as an exception, and weft::environment ends all ranks with it.
+    if (is_root) std::fprintf(stderr, "mini_llm: %s\n", problem.what());
+    return 2;
   }
   return 0;
 }

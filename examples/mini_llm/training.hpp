@@ -7,7 +7,7 @@
 #include "export_weights.hpp"
 #include "generate.hpp"
 #include "ideal_share.hpp"
-#include "initial_weights.hpp"
+#include "init_weights.hpp"
 #include "metrics.hpp"
 #include "model_config.hpp"
 #include "options.hpp"
@@ -100,10 +100,7 @@ class training {
   void load() {
     require_possible(chosen_, chosen_.transport == transport_kind::in_process ? 1 : door_.size(), facts_of<Model>());
     text_ = load_text(chosen_.data.empty() ? default_data(WEFT_DOCUMENTATION_DIR) : fs::path(chosen_.data));
-    if (chosen_.sequence_length > text_.longest_sequence())
-      throw weft::error("mini_llm::data: --seq " + std::to_string(chosen_.sequence_length) +
-                        " is longer than the data allows; with " + std::to_string(text_.bytes.size()) +
-                        " bytes, --seq 1 to " + std::to_string(text_.longest_sequence()) + " are possible");
+    require_sequence_fits(text_, chosen_.sequence_length);
     sampler_ = std::make_unique<training_sampler>(text_.training(), chosen_.sequence_length, chosen_.seed);
     validation_ = std::make_unique<validation_windows>(text_.validation(), chosen_.sequence_length, chosen_.batch,
                                                        chosen_.eval_batches);
@@ -152,7 +149,7 @@ class training {
       if (is_root_)
         for (auto const& note : notes) std::cout << "note: " << note << '\n';
     } else if (!chosen_.init.empty()) {
-      initial_weights const weights(chosen_.init);
+      init_weights const weights(chosen_.init, weft::train::owned_parameters(*trainer_));
       weft::train::restore_state(*trainer_, false, [&](char const*, auto const& parameter, float* out) {
         weights.read(parameter, out);
       });
@@ -160,8 +157,12 @@ class training {
     if (!is_root_) return;
     std::int64_t const step = trainer_->steps_done();
     if (chosen_.resume) {
+      auto const aside = set_later_checkpoints_aside(*out_, step);
+      if (!aside.empty()) std::cout << "checkpoints beyond step " << step << " were moved to " << aside.string() << '\n';
       losses_.emplace(loss_log::resume(out_->file("losses.csv"), step));
       metrics_.emplace(metrics_log::resume(out_->file("metrics.jsonl"), step));
+      if (step > 0 && losses_->last_kept() != step)
+        std::cout << "note: losses.csv does not hold the steps up to " << step << "; it goes on from here\n";
     } else {
       auto const aside = out_->set_earlier_run_aside();
       if (!aside.empty()) std::cout << "files of an earlier run were moved to " << aside.string() << '\n';

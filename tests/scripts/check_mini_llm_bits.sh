@@ -1,0 +1,84 @@
+#!/usr/bin/env bash
+# SPDX-FileCopyrightText: 2026 The weft authors
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# The contract on numbers, with the real program: losses.csv and the final weights are the same bytes whatever the
+# schedule, the ranks, the transport, recompute, evaluation, the partition, and a resume on another number of ranks.
+#
+#     check_mini_llm_bits.sh <mini_llm> <mpiexec> [flags of mpiexec...]
+# shellcheck source=tests/scripts/mini_llm.sh
+source "$(dirname "$0")/mini_llm.sh"
+
+make_text "$work/text"
+common=(--data "$work/text" --batch 7 --seq 24 --steps 6 --warmup 2 --log-every 3 --sample-bytes 0 --dropout 0.1)
+
+compare() { # compare NAME OUT [REFERENCE]
+  local reference=${3:-$work/serial}
+  if cmp -s "$reference/losses.csv" "$2/losses.csv" && cmp -s "$reference/model.safetensors" "$2/model.safetensors"; then
+    right "$1"
+  else
+    wrong "$1"
+    tail -n 3 "$work/log" "$2/losses.csv" 2>/dev/null
+  fi
+}
+run() { # run NAME RANKS option...
+  local name=$1 ranks=$2
+  shift 2
+  launch "$ranks" "${common[@]}" "$@" --out "$work/$name" >"$work/log" 2>&1 || wrong "$name: status $?"
+}
+
+run serial 1 --schedule serial --micro-batches 3
+run serial2 1 --schedule serial --micro-batches 2
+[ -s "$work/serial/losses.csv" ] || { cat "$work/log"; exit 1; }
+cmp -s "$work/serial/losses.csv" "$work/serial2/losses.csv" && wrong "another cut into micro-batches must show in the bits"
+
+for schedule in gpipe 1f1b; do
+  for ranks in 1 2 3 4; do
+    run "$schedule-$ranks" "$ranks" --schedule "$schedule" --micro-batches 3
+    compare "$schedule on $ranks ranks" "$work/$schedule-$ranks"
+  done
+  run "$schedule-few" 4 --schedule "$schedule" --micro-batches 2
+  compare "$schedule on 4 ranks, 2 micro-batches" "$work/$schedule-few" "$work/serial2"
+  run "$schedule-recompute" 3 --schedule "$schedule" --micro-batches 3 --recompute full
+  compare "$schedule on 3 ranks, recompute" "$work/$schedule-recompute"
+  run "$schedule-threads" 1 --schedule "$schedule" --micro-batches 3 --transport in-process --ranks 3
+  compare "$schedule on 3 threads" "$work/$schedule-threads"
+done
+run evaluated 2 --schedule 1f1b --micro-batches 3 --eval-every 1 --eval-batches 2
+compare "evaluation after every step" "$work/evaluated"
+run blind 2 --schedule 1f1b --micro-batches 3 --eval-every 0
+compare "no evaluation" "$work/blind"
+run uneven 4 --schedule 1f1b --micro-batches 3 --partition 1,0,4,1
+compare "layers that do not divide, an empty stage" "$work/uneven"
+
+# Saved on three ranks, gone on with on two, then on one.
+run resumed 3 --schedule 1f1b --micro-batches 3 --save-every 2
+rm -f "$work/resumed/checkpoint-6.safetensors" "$work/resumed/model.safetensors"
+[ -s "$work/resumed/checkpoint-4.safetensors" ] || wrong "no checkpoint at step 4"
+run resumed 2 --schedule gpipe --micro-batches 3 --resume latest
+compare "resumed from step 4 on another number of ranks" "$work/resumed"
+run again 4 --schedule 1f1b --micro-batches 3 --save-every 3
+run again 1 --schedule serial --micro-batches 3 --resume "$work/again/checkpoint-3.safetensors"
+compare "resumed from step 3, serially" "$work/again"
+
+# SIGTERM to every rank: saves, stops, and the rest gives the same bits. Enough steps that it comes in the middle.
+long=(--data "$work/text" --batch 7 --seq 24 --steps 150 --warmup 2 --log-every 50 --sample-bytes 0 --eval-every 0
+      --micro-batches 3 --schedule 1f1b)
+launch 2 "${long[@]}" --out "$work/whole" >"$work/log" 2>&1 || wrong "long run"
+launch 2 "${long[@]}" --out "$work/stopped" >"$work/log" 2>&1 &
+launcher=$!
+for ((tenths = 0; tenths < 300; ++tenths)); do
+  [ "$(cat "$work/stopped/losses.csv" 2>/dev/null | wc -l)" -gt 5 ] && break
+  sleep 0.1
+done
+pkill -TERM -f "$program .*--out $work/stopped" -x 2>/dev/null || for each in /proc/[0-9]*; do
+  [ "$(readlink "$each/exe" 2>/dev/null)" = "$(readlink -f "$program")" ] && tr '\0' ' ' <"$each/cmdline" | grep -q "$work/stopped" &&
+    kill -TERM "${each#/proc/}"
+done
+wait "$launcher" || wrong "a stopped run must end well, not with status $?"
+steps=$(($(wc -l <"$work/stopped/losses.csv") - 1))
+if [ "$steps" -lt 150 ] && grep -q "stopped at step $steps as asked" "$work/log"; then right "SIGTERM stops at step $steps"; else wrong "SIGTERM: $steps steps done"; tail -n 3 "$work/log"; fi
+launch 3 "${long[@]}" --out "$work/stopped" --resume >"$work/log" 2>&1 || { wrong "resume after SIGTERM"; tail -n 3 "$work/log"; }
+compare "SIGTERM, then resumed on 3 ranks" "$work/stopped" "$work/whole"
+
+conclude
