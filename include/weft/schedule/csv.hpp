@@ -25,7 +25,8 @@ namespace weft::inline v1::schedule {
 
 enum class csv_fault : std::uint8_t {
   none, empty_table, no_stage_number, unknown_action, no_micro_batch, negative_micro_batch, number_too_large,
-  unclosed_pair, stage_on_two_ranks, stage_nowhere, micro_batch_too_large, stage_too_large
+  unclosed_pair, stage_on_two_ranks, stage_nowhere, micro_batch_too_large, stage_too_large,
+  table_too_large
 };
 
 /// What is wrong and where; row and column count from 1, `cell` points into the text.
@@ -49,12 +50,15 @@ inline std::string explain(csv_problem const& found) {
   switch (found.what) {
     case csv_fault::none: return "";
     case csv_fault::empty_table: return "weft::schedule::csv: the table has no rows; write one line per rank";
+    case csv_fault::table_too_large:
+      return "weft::schedule::csv: " + value + " micro-batches are more than the " + limit +
+             " that so many stages can have; use fewer";
     case csv_fault::no_stage_number: return at + "does not begin with a stage number; write <stage><action><micro-batch>";
     case csv_fault::unknown_action: return at + "is not a known action; use F, B, I, W, R, SEND_F, RECV_F, SEND_B, RECV_B, "
                                            "REDUCE_GRAD, UNSHARD, RESHARD, NORM or STEP";
     case csv_fault::no_micro_batch: return at + "does not end with a micro-batch; write <stage><action><micro-batch>";
     case csv_fault::negative_micro_batch: return at + "micro-batch " + value + " is below 0; they count from 0";
-    case csv_fault::number_too_large: return at + "a number does not fit; stages end at 65534, micro-batches at 2^28";
+    case csv_fault::number_too_large: return at + "a number does not fit; stages end at 65534, micro-batches at 2^20";
     case csv_fault::unclosed_pair: return at + "is not a fused pair; write (0F7;7B3)OVERLAP_F_B";
     case csv_fault::stage_on_two_ranks:
       return at + "stage " + value + " is on row " + limit + " too; a stage lives on one rank";
@@ -99,12 +103,16 @@ class csv_reader {
   constexpr csv_result run() {
     csv_result result;
     if (!walk(false)) return fail();
-    if (rows == 0) {
+    if (cells == 0) {
       problem.what = csv_fault::empty_table;
       return fail();
     }
     int const stages = options.stages > 0 ? options.stages : largest_stage + 1;
     int const micro_batches = options.micro_batches > 0 ? options.micro_batches : largest_micro_batch + 1;
+    if (micro_batches > (1 << 28) / stages) {
+      problem = csv_problem{csv_fault::table_too_large, 0, 0, {}, micro_batches, (1 << 28) / stages};
+      return fail();
+    }
     rank_of_stage = weft::detail::buffer<int>(stages * options.copies);
     for (int& rank : rank_of_stage) rank = -1;
     stage_count = stages;
@@ -255,13 +263,13 @@ class csv_reader {
     return op::none;
   }
 
-  /// Digits at `at`; -1 where they exceed 2^28. False where there are none.
+  /// Digits at `at`; -1 where they exceed 2^20. False where there are none.
   static constexpr bool read_number(std::string_view token, std::size_t& at, int& value) {
     std::size_t const begin = at;
     long long sum = 0;
     for (; at < token.size() && token[at] >= '0' && token[at] <= '9'; ++at)
       if (sum < (1LL << 40)) sum = sum * 10 + (token[at] - '0');
-    value = sum <= (1LL << 28) ? static_cast<int>(sum) : -1;
+    value = sum <= (1LL << 20) ? static_cast<int>(sum) : -1;
     return at > begin;
   }
 

@@ -229,8 +229,21 @@ class mesh {
   }
 };
 
+/// The arguments: whether it fits, ranks of the world, the product of the mesh, and the nearest world above.
+template <bool Fits, int World, int Product, int Above>
+struct mesh_must_multiply {
+  static_assert(Fits, "weft::mesh: the axes do not multiply to the world; start as many ranks as the mesh has places");
+  static constexpr bool value = true;
+};
+
+/// For a world that is known while compiling: true, or an error that says what would fit.
+template <class Mesh, int World>
+inline constexpr bool mesh_fits =
+    mesh_must_multiply<Mesh::check(World).legal, World, Mesh::check(World).product, Mesh::check(World).above()>::value;
+
 }  // namespace weft::inline v1::topology
 
 namespace weft::inline v1 {
 using topology::mesh;
+using topology::mesh_fits;
 }  // namespace weft::inline v1

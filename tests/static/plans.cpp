@@ -1,0 +1,56 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// The pure core while compiling: what a plan promises is a constant.
+
+#include <weft/collective/collective.hpp>
+#include <weft/plan/plan_all.hpp>
+#include <weft/schedule/schedule.hpp>
+#include <weft/topology/topology.hpp>
+
+namespace {
+
+using namespace weft;
+
+// --- policies satisfy their concept ----------------------------------------------------------------------------------
+static_assert(schedule_policy<schedule::serial> && schedule_policy<schedule::gpipe>);
+static_assert(schedule_policy<schedule::one_f_one_b> && schedule_policy<schedule::forward_only>);
+static_assert(!schedule_policy<int> && !schedule_policy<no_optimizer>);
+
+// --- formulas against tables, for a few shapes (the unit tests sweep them) -------------------------------------------
+template <class Policy, int Ranks, int Count>
+constexpr bool formulas_hold() {
+  schedule::program const table = schedule::write_table<Policy>(Ranks, Count);
+  schedule::rank_figures figures[Ranks] = {};
+  if (!schedule::play(table.view(), schedule::send_model::rendezvous, figures).playable()) return false;
+  for (int rank = 0; rank < Ranks; ++rank)
+    if (figures[rank].peak_activations != Policy::peak_activations(rank, Ranks, Count)) return false;
+  double const backward = Policy::work.backward ? 2.0 : 0.0;
+  return schedule::cost(table.view()).idle_most == Policy::idle(Ranks, Count, 1.0, backward);
+}
+static_assert(formulas_hold<schedule::serial, 1, 3>());
+static_assert(formulas_hold<schedule::gpipe, 3, 5>() && formulas_hold<schedule::gpipe, 4, 2>());
+static_assert(formulas_hold<schedule::one_f_one_b, 3, 5>() && formulas_hold<schedule::one_f_one_b, 4, 2>());
+static_assert(formulas_hold<schedule::one_f_one_b, 5, 5>() && formulas_hold<schedule::forward_only, 3, 4>());
+
+// --- plans -----------------------------------------------------------------------------------------------------------
+using training = plan<schedule::one_f_one_b, pipeline_ranks<4>, micro_batches<16>>;
+static_assert(training::report.peak_activations <= 4);
+static_assert(training::report.micro_batches == 16 && training::report.ranks == 4 && training::report.stages == 4);
+static_assert(training::report.largest_tag <= 32767);
+static_assert(training::view().row(0).size > 0 && training::view().is_lowered);
+static_assert(plan<schedule::gpipe, pipeline_ranks<2>, micro_batches<8>>::report.peak_activations == 8);
+static_assert(plan<schedule::gpipe, pipeline_ranks<2>, micro_batches<8>, schedule::recompute::full>::report.peak_activations == 1);
+static_assert(plan<schedule::serial, pipeline_ranks<1>, micro_batches<8>>::report.idle_share == 0.0);
+static_assert(plan<schedule::forward_only, pipeline_ranks<3>, micro_batches<2>>::report.idle_share == 0.5);
+
+// --- every send model that a chain of posts survives -----------------------------------------------------------------
+static_assert(schedule::play(training::view(), schedule::send_model::rendezvous).playable());
+static_assert(schedule::play(training::view(), schedule::send_model::buffered).playable());
+static_assert(schedule::play(training::view(), schedule::send_model::blocking).what == schedule::defect::deadlock);
+
+// --- messages come from the same source as tags ----------------------------------------------------------------------
+static_assert(schedule::message_tag(2, true, 0, 3) == 4 && schedule::message_tag(2, false, 0, 3) == 5);
+static_assert(schedule::message_tag(0, true, 1, 3) == 6);
+
+}  // namespace
