@@ -17,6 +17,7 @@ option(weft_BUILD_EXAMPLES "Build weft's examples" ${PROJECT_IS_TOP_LEVEL})
 option(weft_BUILD_BENCH "Build weft's benchmarks" ${PROJECT_IS_TOP_LEVEL})
 option(weft_INSTALL "Add weft's install rules" ${PROJECT_IS_TOP_LEVEL})
 option(weft_WARNINGS_AS_ERRORS "Treat warnings in weft's tests, examples and benchmarks as errors" OFF)
+option(weft_NATIVE "Compile weft's tests, examples and benchmarks for the processor of this machine" ${PROJECT_IS_TOP_LEVEL})
 option(weft_FETCH_DEPENDENCIES "Download Kokkos and doctest where find_package does not find them" OFF)
 
 if(PROJECT_IS_TOP_LEVEL)

@@ -47,7 +47,7 @@ function(weft_add_static_test name)
   target_sources(weft_static_tests PRIVATE "${source}")
 endfunction()
 
-# weft_add_unit_test(<name> [source]): one process. Sources that mention in_process, where ranks are threads, also get
+# weft_add_unit_test(<name> [source]): one process. Sources that use transport::in_process, where ranks are threads, also get
 # the label `threads`: the thread sanitizer runs those.
 function(weft_add_unit_test name)
   set(source "${ARGN}")
@@ -61,7 +61,7 @@ function(weft_add_unit_test name)
     target_link_options(unit_${name} PRIVATE LINKER:--as-needed)
   endif()
   add_test(NAME unit.${name} COMMAND unit_${name})
-  file(STRINGS "${source}" threads REGEX "in_process" LIMIT_COUNT 1)
+  file(STRINGS "${source}" threads REGEX "transport(::|/)in_process" LIMIT_COUNT 1)
   set(labels unit)
   add_dependencies(weft_unit_tests unit_${name})
   if(threads)
