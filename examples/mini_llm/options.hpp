@@ -47,19 +47,19 @@ struct options {
   double timeout_seconds = 60.0;
 
   // Training
-  int batch = 16;  ///< sequences per step, over all micro-batches
+  int batch = 8;   ///< sequences per step, over all micro-batches
   int sequence_length = 128;
-  std::int64_t steps = 300;
-  double learning_rate = 1e-3;
-  std::int64_t warmup = 20;
+  std::int64_t steps = 1200;
+  double learning_rate = 3e-3;
+  std::int64_t warmup = 60;
   double weight_decay = 0.1;
   double clip = 1.0;  ///< 0: off
   std::uint64_t seed = 1;
 
   // Reports and files
   std::string out = "mini_llm-out";
-  int log_every = 10;
-  int eval_every = 100;               ///< 0: at the end only
+  int log_every = 100;
+  int eval_every = 400;               ///< 0: at the end only
   int eval_batches = 8;               ///< 0: all of the validation part
   int save_every = 0;                 ///< 0: never
   std::optional<std::string> resume;  ///< a file, or "latest"

@@ -4,6 +4,7 @@
 
 #include <weft/model/token_batch.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <random>
 #include <vector>
@@ -29,6 +30,16 @@ class token_source {
     for (int sequence = 0; sequence < sequences_; ++sequence)
       for (int position = 0; position < length_ - 2 * sequence; ++position)
         targets_[static_cast<std::size_t>(sequence * length_ + position)] = -1;
+  }
+
+  void reverse_sequences() {
+    auto const reverse = [&](std::vector<std::int32_t>& tokens) {
+      std::reverse(tokens.begin(), tokens.end());  // all of it, then each sequence back
+      for (int sequence = 0; sequence < sequences_; ++sequence)
+        std::reverse(tokens.begin() + sequence * length_, tokens.begin() + (sequence + 1) * length_);
+    };
+    reverse(inputs_);
+    reverse(targets_);
   }
 
   [[nodiscard]] weft::model::token_batch view(int micro_batches, std::uint64_t step) const {

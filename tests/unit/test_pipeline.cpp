@@ -6,6 +6,7 @@
 #include <weft/schedule/forward_only.hpp>
 #include <weft/schedule/gpipe.hpp>
 #include <weft/schedule/lower.hpp>
+#include <weft/schedule/make_program.hpp>
 #include <weft/schedule/one_f_one_b.hpp>
 #include <weft/schedule/serial.hpp>
 #include <weft/topology/placement.hpp>
@@ -13,7 +14,7 @@
 
 #include <doctest/doctest.h>
 
-#include <atomic>
+#include <algorithm>
 #include <chrono>
 #include <string>
 #include <vector>
@@ -287,4 +288,128 @@ TEST_CASE("pipeline: refuses, in words, what it cannot play") {
   CHECK_THROWS_WITH_AS(whole_engine(split.view(), door, whole), doctest::Contains("has no backward_input"), weft::error);
   CHECK_THROWS_WITH_AS(forward_engine(make<weft::schedule::serial>(1, 1).view(), door, forward),
                        doctest::Contains("has no backward"), weft::error);
+}
+
+namespace {
+
+/// Every element type once, some of it integer; checks what arrives.
+struct wide_stage {
+  int bad = 0;
+  weft::boundary boundary(weft::topology::edge const&) const {
+    using weft::scalar;
+    return weft::boundary()
+        .add(scalar::f64, 3)
+        .add(scalar::i32, 5, false)
+        .add(scalar::f32, 7)
+        .add(scalar::u8, 11, false)
+        .add(scalar::i64, 2, false)
+        .add(scalar::f32, 0)  // nothing is a legal amount
+        .add(scalar::i16, 13, false)
+        .add(scalar::f64, 17);
+  }
+  void prepare(int, weft::schedule::slot_counts const&) {}
+  template <class Type>
+  static void fill(weft::boundary_view<Kokkos::HostSpace> const& view, int index, int value) {
+    auto const data = view.view<Type>(index);
+    for (std::size_t element = 0; element < data.extent(0); ++element)
+      data(element) = static_cast<Type>(value + static_cast<int>(element));
+  }
+  template <class Type>
+  void check(weft::boundary_view<Kokkos::HostSpace> const& view, int index, int value, std::size_t elements) {
+    auto const data = view.view<Type>(index);
+    if (data.extent(0) != elements) ++bad;
+    for (std::size_t element = 0; element < data.extent(0); ++element)
+      if (data(element) != static_cast<Type>(value + static_cast<int>(element))) ++bad;
+  }
+  void forward(toy::context& where, toy::views const& in, toy::views& out) {
+    int const k = where.micro_batch();
+    if (!in.empty()) {
+      check<double>(in[0], 0, k, 3);
+      check<std::int32_t>(in[0], 1, k + 1, 5);
+      check<float>(in[0], 2, k + 2, 7);
+      check<std::uint8_t>(in[0], 3, k + 3, 11);
+      check<std::int64_t>(in[0], 4, k + 4, 2);
+      check<float>(in[0], 5, 0, 0);
+      check<std::int16_t>(in[0], 6, k + 6, 13);
+      check<double>(in[0], 7, k + 7, 17);
+    }
+    if (out.empty()) return;
+    fill<double>(out[0], 0, k);
+    fill<std::int32_t>(out[0], 1, k + 1);
+    fill<float>(out[0], 2, k + 2);
+    fill<std::uint8_t>(out[0], 3, k + 3);
+    fill<std::int64_t>(out[0], 4, k + 4);
+    fill<std::int16_t>(out[0], 6, k + 6);
+    fill<double>(out[0], 7, k + 7);
+  }
+  void backward(toy::context& where, toy::views const&, toy::views const& gradient_out, toy::views& gradient_in) {
+    int const k = where.micro_batch();
+    if (!gradient_out.empty()) {
+      if (gradient_out[0].count() != 4) ++bad;
+      check<double>(gradient_out[0], 0, -k, 3);
+      check<float>(gradient_out[0], 1, -k - 1, 7);
+      check<double>(gradient_out[0], 3, -k - 3, 17);
+    }
+    if (gradient_in.empty()) return;
+    fill<double>(gradient_in[0], 0, -k);
+    fill<float>(gradient_in[0], 1, -k - 1);
+    fill<double>(gradient_in[0], 3, -k - 3);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("pipeline: eight tensors of different types cross one boundary, gradients of the real ones come back") {
+  for (char const* const schedule : {"gpipe", "1f1b"}) {
+    auto const lowered = weft::schedule::make_program(schedule, 3, 5, no_optimizer());
+    std::vector<wide_stage> stages(3);
+    in_process::run(3, [&](endpoint& door) {
+      weft::pipeline<wide_stage, toy::space> engine(lowered.view(), door, stages[static_cast<std::size_t>(door.rank())]);
+      for (int step = 0; step < 3; ++step) engine.step();
+    });
+    for (auto const& each : stages) CHECK(each.bad == 0);
+  }
+}
+
+TEST_CASE("pipeline: two ranks whose boundaries differ in type or size are found out by the first message") {
+  auto const lowered = make<weft::schedule::gpipe>(2, 1);
+  struct other_stage : toy::stage {
+    using toy::stage::stage;
+    weft::boundary layout;
+    weft::boundary boundary(weft::topology::edge const&) const { return layout; }
+  };
+  auto run_with = [&](weft::boundary const& theirs) {
+    in_process::run(2, [&](endpoint& door) {
+      other_stage stage(2, 1);
+      stage.layout = toy::stage(2, 1).boundary({});
+      if (door.rank() == 1) stage.layout = theirs;
+      weft::pipeline<other_stage, toy::space> engine(lowered.view(), door, stage);
+      engine.step();
+    });
+  };
+  CHECK_THROWS_WITH_AS(run_with(weft::boundary().add(weft::scalar::f32, 10).add(weft::scalar::i32, 2, false)),
+                       doctest::Contains("the activations of stage 1, micro-batch 0 from rank 0, but its components have "
+                                         "other element types"),
+                       weft::error);
+  CHECK_THROWS_WITH_AS(run_with(weft::boundary().add(weft::scalar::f64, 4).add(weft::scalar::i32, 40, false)),
+                       doctest::Contains("component 0 has 5 elements where 4 are the most"), weft::error);
+  CHECK_THROWS_WITH_AS(run_with(weft::boundary().add(weft::scalar::f64, 1).add(weft::scalar::i32, 2, false)),
+                       doctest::Contains("component 0 has 5 elements where 1 are the most"), weft::error);
+}
+
+TEST_CASE("pipeline: recompute runs every forward exactly twice, once before its backward") {
+  for (int ranks = 1; ranks <= 3; ++ranks) {
+    std::vector<std::string> orders(static_cast<std::size_t>(ranks));
+    std::function<void(toy::stage&, int)> const watch = [&](toy::stage& stage, int rank) {
+      stage.probe = [&orders, rank](char what, toy::context const&) { orders[static_cast<std::size_t>(rank)] += what; };
+    };
+    auto const lowered = make<weft::schedule::one_f_one_b>(ranks, 4, true);
+    run(lowered, watch);
+    for (auto const& order : orders) {
+      CHECK(std::count(order.begin(), order.end(), 'F') == 8);
+      CHECK(std::count(order.begin(), order.end(), 'I') == 4);
+      for (std::size_t at = 0; at < order.size(); ++at)
+        if (order[at] == 'I') CHECK(order.substr(at - 1, 3) == "FIW");
+    }
+  }
 }

@@ -62,10 +62,10 @@ TEST_CASE("trainer: saved on some ranks, resumed on others, equals the uninterru
   CHECK(run({.switch_at = 3, .then = {{.schedule = "1f1b", .ranks = 3, .recompute = true}}}) == serial);
 }
 
-TEST_CASE("trainer: the loss weighs every counted token alike, however they fall into micro-batches") {
+TEST_CASE("trainer: loss and gradient weigh every counted token alike, however sequences fall into micro-batches") {
   // targets that are not counted fall unevenly over the sequences
-  auto loss_of = [](int micro_batches) {
-    double loss = 0.0;
+  auto first_step = [](int micro_batches, bool is_turned) {
+    weft::train::step_result result;
     in_process::run(1, [&](endpoint& door) {
       weft::train::trainer_options options;
       options.extents = {sequences, length};
@@ -74,12 +74,71 @@ TEST_CASE("trainer: the loss weighs every counted token alike, however they fall
                                                         options);
       token_source batch(tiny::vocabulary, sequences, length, 1);
       batch.ignore_unevenly();
-      loss = trainer.step(batch.view(micro_batches, 0)).loss;
+      if (is_turned) batch.reverse_sequences();
+      result = trainer.step(batch.view(micro_batches, 0));
     });
-    return loss;
+    return result;
   };
-  double const whole = loss_of(1);
-  for (int const micro_batches : {2, 3, 7}) CHECK(loss_of(micro_batches) == doctest::Approx(whole).epsilon(1e-9));
+  auto const whole = first_step(1, false);
+  for (bool const is_turned : {false, true})
+    for (int const micro_batches : {1, 2, 3, 7}) {
+      auto const cut = first_step(micro_batches, is_turned);
+      CHECK(cut.loss == doctest::Approx(whole.loss).epsilon(1e-9));
+      CHECK(cut.gradient_norm == doctest::Approx(whole.gradient_norm).epsilon(1e-9));
+      CHECK(cut.tokens == whole.tokens);
+    }
+}
+
+TEST_CASE("trainer: loss and norm are known on every rank, the same") {
+  std::vector<double> losses(3, -1.0), norms(3, -1.0), evaluated(3, -1.0);
+  in_process::run(3, [&](endpoint& door) {
+    weft::train::trainer_options options;
+    options.extents = {sequences, length};
+    options.deadline = 60.0;
+    weft::train::trainer<tiny, float, space> trainer(weft::schedule::make_program("1f1b", 3, 2), door, options);
+    token_source const batch(tiny::vocabulary, sequences, length, 1);
+    auto const result = trainer.step(batch.view(2, 0));
+    auto const rank = static_cast<std::size_t>(door.rank());
+    losses[rank] = result.loss;
+    norms[rank] = result.gradient_norm;
+    evaluated[rank] = trainer.evaluate(batch.view(2, 0));
+  });
+  CHECK(losses[0] > 1.0);
+  CHECK(losses == std::vector<double>(3, losses[0]));
+  CHECK(norms == std::vector<double>(3, norms[0]));
+  CHECK(evaluated == std::vector<double>(3, evaluated[0]));
+}
+
+TEST_CASE("trainer: memory that the proof announces is what the run holds, within 5 %") {
+  for (bool const recompute : {false, true})
+    for (int ranks = 1; ranks <= 3; ++ranks) {
+      std::vector<double> announced(static_cast<std::size_t>(ranks)), held(static_cast<std::size_t>(ranks));
+      in_process::run(ranks, [&](endpoint& door) {
+        weft::train::trainer_options options;
+        options.extents = {4, 64};
+        options.deadline = 60.0;
+        using model = weft::model::gpt2<weft::model::gpt_size{.vocabulary = 64, .positions = 64, .width = 64, .heads = 4, .blocks = 4}>;
+        weft::train::trainer<model, float, space> trainer(
+            weft::schedule::make_program("1f1b", ranks, 4, {.recompute = recompute}), door, options);
+        token_source const batch(64, 16, 64, 1);
+        trainer.step(batch.view(4, 0));  // the first step allocates the last of it
+        auto const rank = static_cast<std::size_t>(door.rank());
+        auto const layers = weft::partition_of<model>(ranks, options.extents);
+        announced[rank] = static_cast<double>(
+            weft::memory_of_rank<model>(trainer.program(), layers, options.extents, door.rank()).total());
+        std::int64_t parameters = 0;
+        for (auto const& entry : trainer.stage().store().entries()) parameters += entry.elements;
+        held[rank] = static_cast<double>(trainer.stage().model().buffer_bytes()) +
+                     static_cast<double>(trainer.engine_of_training().wire_bytes()) +
+                     static_cast<double>(parameters) * sizeof(float) * trainer.stage().store().copies;
+      });
+      for (std::size_t rank = 0; rank < announced.size(); ++rank) {
+        CAPTURE(ranks);
+        CAPTURE(rank);
+        CAPTURE(recompute);
+        CHECK(held[rank] == doctest::Approx(announced[rank]).epsilon(0.05));
+      }
+    }
 }
 
 TEST_CASE("trainer: a gradient that is not finite, on one stage, changes no weight on any") {
