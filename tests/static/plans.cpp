@@ -3,10 +3,10 @@
 
 // The pure core while compiling: what a plan promises is a constant.
 
-#include <weft/collective/collective.hpp>
-#include <weft/plan/plan_all.hpp>
-#include <weft/schedule/schedule.hpp>
-#include <weft/topology/topology.hpp>
+#include <weft/collective/all.hpp>
+#include <weft/plan/all.hpp>
+#include <weft/schedule/all.hpp>
+#include <weft/topology/all.hpp>
 
 namespace {
 

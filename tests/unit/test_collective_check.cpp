@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <doctest/doctest.h>
 
-#include <weft/collective/collective.hpp>
+#include <weft/collective/all.hpp>
 
 using namespace weft::collective;
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <doctest/doctest.h>
 
-#include <weft/plan/plan_all.hpp>
+#include <weft/plan/all.hpp>
 #include <weft/schedule/digest.hpp>
 
 #include <compile_fail/harness/flat_model.hpp>

@@ -32,6 +32,14 @@ struct attention_tile {
   std::int64_t first;
   std::int64_t length;
   std::int64_t sequence;
+
+  /// Where a row that sees `count` keys stops being computed: whole groups of lanes, so that vector loops have no tails.
+  /// Scores from `count` on are minus infinity, their probabilities exactly 0.
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION std::int64_t stop(std::int64_t count) const {
+    constexpr std::int64_t group = lanes<float>::count;
+    std::int64_t const whole = (count + group - 1) / group * group;
+    return whole < keys ? whole : keys;
+  }
 };
 
 /// scores -> probabilities (masked, if dropout is on), in place; logsum[head][query] = log sum exp.
@@ -48,17 +56,19 @@ struct causal_softmax {
     std::int64_t const head = item / tile.rows;
     std::int64_t const query = tile.first + item % tile.rows;
     std::int64_t const count = query + 1;
+    std::int64_t const stop = tile.stop(count);
     Real* WEFT_RESTRICT const s = scores + item * tile.keys;
+    for (std::int64_t j = count; j < stop; ++j) s[j] = lanes<Real>::bottom;
     Real const factor = scale;  // a member would be loaded again in every turn of the loop, which stops vectorisation
-    Real const largest = lanes<Real>::largest(count, s) * factor;
+    Real const largest = lanes<Real>::largest(stop, s) * factor;
     WEFT_INDEPENDENT
-    for (std::int64_t j = 0; j < count; ++j) s[j] = math::exp(s[j] * factor - largest);
-    Real const sum = lanes<Real>::sum(count, plain_term<Real>{s});
+    for (std::int64_t j = 0; j < stop; ++j) s[j] = math::exp(s[j] * factor - largest);
+    Real const sum = lanes<Real>::sum(stop, plain_term<Real>{s});
     Real const inverse = Real(1) / sum;
     WEFT_INDEPENDENT
-    for (std::int64_t j = 0; j < count; ++j) s[j] *= inverse;
+    for (std::int64_t j = 0; j < stop; ++j) s[j] *= inverse;
     WEFT_INDEPENDENT
-    for (std::int64_t j = count; j < tile.keys; ++j) s[j] = Real(0);
+    for (std::int64_t j = stop; j < tile.keys; ++j) s[j] = Real(0);
     logsum[head * tile.length + query] = largest + math::log(sum);
     if constexpr (HasDropout) {
       std::int64_t const row = (head * tile.length + query) * tile.length;
@@ -89,10 +99,15 @@ struct causal_softmax_backward {
     std::int64_t const count = query + 1;
     Real* WEFT_RESTRICT const p = scores + item * tile.keys;
     Real* WEFT_RESTRICT const d = grad + item * tile.keys;
+    std::int64_t const stop = tile.stop(count);
+    for (std::int64_t j = count; j < stop; ++j) {
+      p[j] = lanes<Real>::bottom;
+      d[j] = Real(0);
+    }
     Real const factor = scale;
     Real const shift = logsum[head * tile.length + query];
     WEFT_INDEPENDENT
-    for (std::int64_t j = 0; j < count; ++j) p[j] = math::exp(p[j] * factor - shift);
+    for (std::int64_t j = 0; j < stop; ++j) p[j] = math::exp(p[j] * factor - shift);
     if constexpr (HasDropout) {
       // d becomes the gradient of the unmasked probabilities
       std::int64_t const row = (head * tile.length + query) * tile.length;
@@ -102,9 +117,9 @@ struct causal_softmax_backward {
         d[j] *= mask.factor(drawn, row + j);
       }
     }
-    Real const mean = lanes<Real>::sum(count, product_term<Real>{p, d});
+    Real const mean = lanes<Real>::sum(stop, product_term<Real>{p, d});
     WEFT_INDEPENDENT
-    for (std::int64_t j = 0; j < count; ++j) d[j] = p[j] * (d[j] - mean) * factor;
+    for (std::int64_t j = 0; j < stop; ++j) d[j] = p[j] * (d[j] - mean) * factor;
     if constexpr (HasDropout) {
       std::int64_t const row = (head * tile.length + query) * tile.length;
       random::words drawn{};
@@ -114,7 +129,7 @@ struct causal_softmax_backward {
       }
     }
     WEFT_INDEPENDENT
-    for (std::int64_t j = count; j < tile.keys; ++j) {
+    for (std::int64_t j = stop; j < tile.keys; ++j) {
       p[j] = Real(0);
       d[j] = Real(0);
     }

@@ -456,7 +456,7 @@ class model_stage {
   token_view inputs_;
   token_view targets_;
   sum_view loss_sums_;
-  typename sum_view::HostMirror loss_sums_host_;
+  decltype(Kokkos::create_mirror_view(std::declval<sum_view const&>())) loss_sums_host_;
   std::vector<double> host_sums_;
   token_batch batch_;
   last_forward last_forward_;

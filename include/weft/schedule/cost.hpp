@@ -66,7 +66,7 @@ class clockwork {
   constexpr clockwork(program_view const& view, cost_model const& durations)
       : program(view),
         model(durations),
-        lines(view.graph),
+        lines(view),
         micro_batches(view.micro_batches),
         position(view.ranks()),
         clock(view.ranks()),

@@ -39,7 +39,7 @@ class lowering {
   constexpr lowering(program_view const& view, lower_options const& chosen)
       : table(view),
         options(chosen),
-        lines(view.graph),
+        lines(view),
         stage_count(view.graph.stages * view.graph.copies),
         micro_batches(view.micro_batches),
         counts(stage_count),
@@ -55,6 +55,12 @@ class lowering {
     posted = buffer<int>(lines.count());
     slot_of = buffer<int>(lines.count() * micro_batches);
     sent = buffer<int>(lines.count());
+    kept_slot = buffer<int>(stage_count * micro_batches);
+    kept_stack = buffer<int>(stage_count * micro_batches);
+    context_slot = buffer<int>(stage_count * micro_batches);
+    context_stack = buffer<int>(stage_count * micro_batches);
+    free_kept = buffer<int>(stage_count);
+    free_contexts = buffer<int>(stage_count);
     for (int rank = 0; rank < table.ranks(); ++rank) {
       if (!write_row(rank, found.data(), out.cursor())) return false;
       out.advance(written);
@@ -85,9 +91,6 @@ class lowering {
     int backwards = 0;
   };
 
-  [[nodiscard]] static constexpr bool is_pass(op what) {
-    return what == op::forward || what == op::backward || what == op::backward_input || what == op::backward_weight;
-  }
   [[nodiscard]] constexpr bool training() const { return table.work.backward; }
   [[nodiscard]] constexpr bool has_backward(int stage) const {
     return table.work.backward && stage >= table.work.frozen_prefix_stages;
@@ -99,41 +102,41 @@ class lowering {
 
   /// One pass over the table: micro-batches in flight per stage, and the order of messages per channel.
   constexpr void survey() {
-    auto const& graph = table.graph;
+    int const stages = table.graph.stages;
+    int const degree = lines.degree;
+    int const count = micro_batches;
+    int const first_trained = table.work.backward ? table.work.frozen_prefix_stages : stages;
+    int const* const channel_of = lines.of_post.data();
     in_flight* const flights = counts.data();
-    int const* const out_begin = lines.out_begin.data();
-    int const* const in_begin = lines.in_begin.data();
+    int* const messages = order.data();
+    int* const sizes = order_size.data();
     for (int rank = 0; rank < table.ranks(); ++rank) {
       row_view const row = table.row(rank);
-      action const* const end = row.end();
-      for (action const* cell = row.begin(); cell != end; ++cell) {
-        int const stage = cell->stage;
-        op const what = cell->what;
-        in_flight& flight = flights[cell->copy * graph.stages + stage];
-        if (what == op::forward) {
-          if (has_backward(stage) && ++flight.activations > flight.peak) flight.peak = flight.activations;
-          for (int edge = out_begin[stage]; edge < out_begin[stage + 1]; ++edge)
-            note(edge, cell->copy, 0, static_cast<int>(cell->micro_batch));
+      action const* const actions = row.actions;
+      int const size = row.size;
+      for (int index = 0; index < size; ++index) {
+        action const cell = actions[index];
+        op const what = cell.what;
+        if (what != op::forward && what != op::backward && what != op::backward_input && what != op::backward_weight)
           continue;
+        int const which = cell.copy * stages + cell.stage;
+        in_flight& flight = flights[which];
+        if (what == op::forward) {
+          if (cell.stage >= first_trained && ++flight.activations > flight.peak) flight.peak = flight.activations;
+        } else {
+          if (what != op::backward_weight) ++flight.backwards;
+          if (what == op::backward_input && ++flight.contexts > flight.peak_contexts) flight.peak_contexts = flight.contexts;
+          if (what == op::backward_weight) --flight.contexts;
+          if (what != op::backward_input) --flight.activations;
+          if (what == op::backward_weight) continue;
         }
-        if (what == op::backward_input || what == op::backward) {
-          ++flight.backwards;
-          for (int index = in_begin[stage]; index < in_begin[stage + 1]; ++index)
-            if (has_backward(graph.edges[lines.in_edges[index]].source))
-              note(lines.in_edges[index], cell->copy, 1, static_cast<int>(cell->micro_batch));
+        int const kind = what == op::forward ? 0 : 2;
+        for (int group = 0; group < degree; ++group) {
+          int const channel = channel_of[(which * 4 + kind) * degree + group] - 1;
+          if (channel >= 0) messages[channel * count + sizes[channel]++] = static_cast<int>(cell.micro_batch);
         }
-        if (what == op::backward_input && ++flight.contexts > flight.peak_contexts) flight.peak_contexts = flight.contexts;
-        if (what == op::backward_weight) --flight.contexts;
-        if (what == op::backward_weight || what == op::backward) --flight.activations;
       }
     }
-  }
-
-  constexpr void note(int edge, int copy, int direction, int micro_batch) {
-    int const wire = copy * table.graph.edge_count + edge;
-    if (!lines.crosses[wire]) return;
-    int const channel = 2 * wire + direction;
-    order[channel * micro_batches + order_size[channel]++] = micro_batch;
   }
 
   [[nodiscard]] constexpr int receive_slots(int channel, in_flight const& flight) const {
@@ -171,148 +174,145 @@ class lowering {
     ++next;
   }
 
-  /// For every channel that brings messages to this stage: `visit(channel, group, forward)`.
-  constexpr int in_channel(int index, int copy) const { return 2 * (copy * table.graph.edge_count + lines.in_edges[index]); }
-  constexpr int out_channel(int edge, int copy) const { return 2 * (copy * table.graph.edge_count + edge); }
-
   constexpr void first_receives(int rank, slot_counts* found) {
     auto const& graph = table.graph;
-    for (int copy = 0; copy < graph.copies; ++copy)
-      for (int stage = 0; stage < graph.stages; ++stage) {
-        if (graph.rank_of(stage, copy) != rank) continue;
-        int const which = copy * graph.stages + stage;
-        for (int index = lines.in_begin[stage]; index < lines.in_begin[stage + 1]; ++index) {
-          int const channel = in_channel(index, copy);
+    for (int which = 0; which < stage_count; ++which) {
+      if (graph.rank_of_stage[which] != rank) continue;
+      for (int kind = 1; kind < 4; kind += 2)
+        for (int group = 0; group < lines.degree; ++group) {
+          int const channel = lines.posts(which, kind)[group] - 1;
+          if (channel < 0) continue;
           int const slots = receive_slots(channel, counts[which]);
-          if (slots > found[which].receive_forward) found[which].receive_forward = slots;
-          for (int slot = 0; slot < slots; ++slot) receive(channel, stage, copy, index - lines.in_begin[stage], slot);
+          int& most = kind == 1 ? found[which].receive_forward : found[which].receive_backward;
+          if (slots > most) most = slots;
+          for (int slot = 0; slot < slots; ++slot)
+            receive(channel, which % graph.stages, which / graph.stages, group, slot);
         }
-        for (int edge = lines.out_begin[stage]; edge < lines.out_begin[stage + 1]; ++edge) {
-          int const channel = out_channel(edge, copy) + 1;
-          int const slots = receive_slots(channel, counts[which]);
-          if (slots > found[which].receive_backward) found[which].receive_backward = slots;
-          for (int slot = 0; slot < slots; ++slot) receive(channel, stage, copy, edge - lines.out_begin[stage], slot);
-        }
-      }
-  }
-
-  /// Slots of one kind on one stage: the last one freed is the first one taken.
-  struct slot_pool {
-    buffer<int> free;
-    buffer<int> of;  ///< per micro-batch
-    int waiting = 0;
-    int made = 0;
-
-    constexpr int take(int micro_batch) {
-      int const slot = waiting > 0 ? free[--waiting] : made++;
-      of[micro_batch] = slot;
-      return slot;
     }
-    constexpr void give(int micro_batch) { free[waiting++] = of[micro_batch]; }
-  };
-
-  constexpr slot_pool new_pool() const {
-    slot_pool pool;
-    pool.free = buffer<int>(micro_batches);
-    pool.of = buffer<int>(micro_batches);
-    return pool;
   }
 
+  /// One rank's row, in one place and on plain pointers: in the compiler calls and member accesses cost microseconds.
+  /// Slots of one kind on one stage are a stack, so that the last one freed is the first one taken.
   constexpr bool write_row(int rank, slot_counts* found, action* begin) {
-    auto const& graph = table.graph;
     next = begin;
     first_receives(rank, found);
 
-    // Pools for the stages of this rank alone, found again by stage.
-    buffer<int> pool_of(stage_count);
-    int mine = 0;
-    for (int which = 0; which < stage_count; ++which)
-      if (graph.rank_of_stage[which] == rank) pool_of[which] = mine++;
-    buffer<slot_pool> activations(mine);
-    buffer<slot_pool> contexts(mine);
-    for (int pool = 0; pool < mine; ++pool) {
-      activations[pool] = new_pool();
-      contexts[pool] = new_pool();
-    }
+    int const stages = table.graph.stages;
+    int const degree = lines.degree;
+    int const count = micro_batches;
+    int const most_sends = options.send_slots;
+    bool const recomputes = options.recompute;
+    int const first_trained = table.work.backward ? table.work.frozen_prefix_stages : stages;
+    int const* const channel_of = lines.of_post.data();
+    int const* const messages = order.data();
+    int const* const sizes = order_size.data();
+    int* const sends = sent.data();
+    int* const receives = posted.data();
+    int* const receive_slot = slot_of.data();
+    int* const kept_of = kept_slot.data();
+    int* const kept_free = kept_stack.data();
+    int* const context_of = context_slot.data();
+    int* const context_free = context_stack.data();
 
     row_view const row = table.row(rank);
-    for (action const* cell = row.begin(); cell != row.end(); ++cell) {
-      if (!is_pass(cell->what)) continue;
-      int const stage = cell->stage;
-      int const copy = cell->copy;
-      int const which = copy * graph.stages + stage;
-      int const micro_batch = static_cast<int>(cell->micro_batch);
-      slot_pool& kept = activations[pool_of[which]];
-      bool const keeps = has_backward(stage);
-      bool last = false;
-      if (cell->what == op::forward) {
-        for (int index = lines.in_begin[stage]; index < lines.in_begin[stage + 1]; ++index)
-          if (!arrives(in_channel(index, copy), micro_batch)) return false;
-        put(op::forward, lane::compute, *cell, 0, kept.take(micro_batch));
-        if (!keeps || options.recompute) kept.give(micro_batch);
-        for (int edge = lines.out_begin[stage]; edge < lines.out_begin[stage + 1]; ++edge)
-          send(op::send_forward, out_channel(edge, copy), *cell, edge - lines.out_begin[stage], found[which].send_forward);
-        last = !keeps;
-      } else {
-        if (cell->what != op::backward_weight) {
-          for (int edge = lines.out_begin[stage]; edge < lines.out_begin[stage + 1]; ++edge)
-            if (!arrives(out_channel(edge, copy) + 1, micro_batch)) return false;
-          if (options.recompute) put(op::recompute, lane::compute, *cell, 0, kept.take(micro_batch));
+    action const* const actions = row.actions;
+    int const size = row.size;
+    action* out = next;
+    for (int index = 0; index < size; ++index) {
+      action const cell = actions[index];
+      op const what = cell.what;
+      if (what != op::forward && what != op::backward && what != op::backward_input && what != op::backward_weight)
+        continue;
+      int const which = cell.copy * stages + cell.stage;
+      int const micro_batch = static_cast<int>(cell.micro_batch);
+      int const item = which * count + micro_batch;
+      slot_counts& slots = found[which];
+      bool const keeps = cell.stage >= first_trained;
+      bool const is_forward = what == op::forward;
+      bool const is_last = is_forward ? !keeps : what != op::backward_input;  // nothing of this micro-batch is read later
+
+      if (what != op::backward_weight) {
+        int const kind = is_forward ? 1 : 3;
+        for (int group = 0; group < degree; ++group) {
+          int const channel = channel_of[(which * 4 + kind) * degree + group] - 1;
+          if (channel >= 0 && receive_slot[channel * count + micro_batch] == 0 && wants_more(channel)) return false;
         }
-        last = cell->what != op::backward_input;
-        int slot = kept.of[micro_batch];
-        if (cell->what != op::backward) {
-          slot_pool& pool = contexts[pool_of[which]];
-          slot = last ? pool.of[micro_batch] : pool.take(micro_batch);
-          if (last) pool.give(micro_batch);
-        }
-        put(cell->what, lane::compute, *cell, 0, slot);
-        if (last) kept.give(micro_batch);
-        if (cell->what != op::backward_weight)
-          for (int index = lines.in_begin[stage]; index < lines.in_begin[stage + 1]; ++index)
-            send(op::send_backward, in_channel(index, copy) + 1, *cell, index - lines.in_begin[stage],
-                 found[which].send_backward);
       }
-      if (last) free_receives(stage, copy, micro_batch);
+      // F, or R in its place, takes the slot that backward will read.
+      int slot = kept_of[item];
+      if (is_forward || (recomputes && what != op::backward_weight)) {
+        slot = free_kept[which] > 0 ? kept_free[which * count + --free_kept[which]] : slots.activation++;
+        kept_of[item] = slot;
+        if (!is_forward) {
+          *out = cell;
+          out->what = op::recompute;
+          out->slot = static_cast<std::uint16_t>(slot);
+          ++out;
+        }
+        if (is_forward && (recomputes || !keeps)) kept_free[which * count + free_kept[which]++] = slot;
+      }
+      if (is_last && !is_forward) kept_free[which * count + free_kept[which]++] = slot;
+      if (what == op::backward_input) {
+        slot = free_contexts[which] > 0 ? context_free[which * count + --free_contexts[which]] : slots.weight_context++;
+        context_of[item] = slot;
+      } else if (what == op::backward_weight) {
+        slot = context_of[item];
+        context_free[which * count + free_contexts[which]++] = slot;
+      }
+      *out = cell;
+      out->slot = static_cast<std::uint16_t>(slot);
+      ++out;
+
+      if (what != op::backward_weight) {
+        int const kind = is_forward ? 0 : 2;
+        for (int group = 0; group < degree; ++group) {
+          int const channel = channel_of[(which * 4 + kind) * degree + group] - 1;
+          if (channel < 0) continue;
+          int const made = most_sends < sizes[channel] ? most_sends : sizes[channel];
+          int& most = is_forward ? slots.send_forward : slots.send_backward;
+          if (made > most) most = made;
+          *out = cell;
+          out->what = is_forward ? op::send_forward : op::send_backward;
+          out->where = lane::communication;
+          out->group = static_cast<std::uint8_t>(group);
+          out->slot = static_cast<std::uint16_t>(sends[channel]++ % made);
+          ++out;
+        }
+      }
+      if (!is_last) continue;
+      for (int kind = 1; kind < 4; kind += 2)
+        for (int group = 0; group < degree; ++group) {
+          int const channel = channel_of[(which * 4 + kind) * degree + group] - 1;
+          if (channel < 0) continue;
+          int const freed = receive_slot[channel * count + micro_batch];
+          int const position = receives[channel];
+          if (freed == 0 || position == sizes[channel]) continue;
+          receives[channel] = position + 1;
+          int const coming = messages[channel * count + position];
+          receive_slot[channel * count + coming] = freed;
+          *out = cell;
+          out->what = kind == 1 ? op::receive_forward : op::receive_backward;
+          out->where = lane::communication;
+          out->micro_batch = static_cast<std::uint32_t>(coming);
+          out->group = static_cast<std::uint8_t>(group);
+          out->slot = static_cast<std::uint16_t>(freed - 1);
+          ++out;
+        }
     }
-    for (int which = 0; which < stage_count; ++which)
-      if (graph.rank_of_stage[which] == rank) {
-        found[which].activation = activations[pool_of[which]].made;
-        found[which].weight_context = contexts[pool_of[which]].made;
-        count_local_edges(which, found[which]);
-      }
+    next = out;
+    if (lines.has_local)
+      for (int which = 0; which < stage_count; ++which)
+        if (table.graph.rank_of_stage[which] == rank) count_local_edges(which, found[which]);
     if (training()) finish(rank);
     written = static_cast<int>(next - begin);
     return true;
   }
 
-  /// Whether a message that an action needs has been posted; asks for one slot more when not.
-  constexpr bool arrives(int channel, int micro_batch) {
-    if (order_size[channel] == 0 || slot_of[channel * micro_batches + micro_batch] > 0) return true;
-    if (extra[channel] >= micro_batches) return true;  // the table lacks the sender's action: play says so
+  /// Where a message that an action needs has not been posted: asks for one slot more, if that can help.
+  constexpr bool wants_more(int channel) {
+    if (extra[channel] >= micro_batches) return false;  // the table lacks the sender's action: play says so
     ++extra[channel];
-    return false;
-  }
-
-  constexpr void send(op what, int channel, action const& like, int group, int& slots) {
-    if (order_size[channel] == 0) return;
-    int const made = options.send_slots < order_size[channel] ? options.send_slots : order_size[channel];
-    if (made > slots) slots = made;
-    put(what, lane::communication, like, group, sent[channel] % made);
-    ++sent[channel];
-  }
-
-  constexpr void free_receives(int stage, int copy, int micro_batch) {
-    for (int index = lines.in_begin[stage]; index < lines.in_begin[stage + 1]; ++index) {
-      int const channel = in_channel(index, copy);
-      int const slot = order_size[channel] > 0 ? slot_of[channel * micro_batches + micro_batch] : 0;
-      if (slot > 0) receive(channel, stage, copy, index - lines.in_begin[stage], slot - 1);
-    }
-    for (int edge = lines.out_begin[stage]; edge < lines.out_begin[stage + 1]; ++edge) {
-      int const channel = out_channel(edge, copy) + 1;
-      int const slot = order_size[channel] > 0 ? slot_of[channel * micro_batches + micro_batch] : 0;
-      if (slot > 0) receive(channel, stage, copy, edge - lines.out_begin[stage], slot - 1);
-    }
+    return true;
   }
 
   /// Edges inside a rank need no messages, but the same buffers: the engine takes the lowest free one at the producer's
@@ -365,6 +365,12 @@ class lowering {
   buffer<int> posted;      ///< [channel]: receives posted so far
   buffer<int> slot_of;     ///< [channel][micro-batch]: receive slot + 1; 0 before the post
   buffer<int> sent;        ///< [channel]
+  buffer<int> kept_slot;      ///< [stage][micro-batch]: activation slot
+  buffer<int> kept_stack;     ///< [stage]: slots that are free, and how many
+  buffer<int> free_kept;
+  buffer<int> context_slot;   ///< the same for weight contexts
+  buffer<int> context_stack;
+  buffer<int> free_contexts;
   action* next = nullptr;
   int written = 0;
 };

@@ -14,13 +14,14 @@ namespace weft::inline v1::train {
 struct warmup_cosine {
   double peak = 1e-3;
   std::int64_t warmup_steps = 0;
-  std::int64_t total_steps = 1;
+  std::int64_t total_steps = 0;  ///< 0: stays at the peak after the warm-up
   double floor = 0.1;
 
   /// `step` counts from 0; the first step of a warm-up is already above zero.
   [[nodiscard]] double operator()(std::int64_t step) const {
     if (step < warmup_steps)
       return peak * static_cast<double>(step + 1) / static_cast<double>(warmup_steps);
+    if (total_steps == 0) return peak;
     if (step >= total_steps) return peak * floor;
     double const done =
         static_cast<double>(step - warmup_steps) / static_cast<double>(total_steps - warmup_steps);

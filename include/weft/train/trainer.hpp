@@ -30,16 +30,16 @@
 namespace weft::inline v1::train {
 
 struct trainer_options {
-  model::extents extents;              ///< the largest micro-batch that will ever come
-  adamw optimizer;
-  warmup_cosine learning_rate;
+  model::extents extents{};            ///< the largest micro-batch that will ever come
+  adamw optimizer{};
+  warmup_cosine learning_rate{};
   double clip = 1.0;                   ///< largest global gradient norm; 0: no clipping
   std::uint64_t seed = 1;              ///< of the initial weights
   double dropout = 0.0;                ///< share of activations dropped while training
   double deadline = 300.0;             ///< seconds that one wait may take
   bool record_times = false;           ///< keep when every action of the last step ran
-  std::vector<topology::layer_range> partition;  ///< layers of each stage; empty: balanced by cost
-  std::vector<std::pair<std::string, std::string>> facts;  ///< more that all ranks must agree on: (name, value)
+  std::vector<topology::layer_range> partition{};  ///< layers of each stage; empty: balanced by cost
+  std::vector<std::pair<std::string, std::string>> facts{};  ///< more that all ranks must agree on: (name, value)
 };
 
 /// What a step tells, on every rank.
@@ -191,3 +191,7 @@ class trainer {
 };
 
 }  // namespace weft::inline v1::train
+
+namespace weft::inline v1 {
+using train::trainer;
+}

@@ -26,6 +26,7 @@ class player {
   constexpr void run() {
     verdict& found = scan.found;
     bool const queues = found.model == send_model::in_issue_order && scan.has_posts;
+    bool const plain = found.model == send_model::rendezvous || found.model == send_model::buffered;
     if (scan.has_posts) check_pairs();
     if (queues) prepare_queues();
     for (;;) {
@@ -39,10 +40,12 @@ class player {
           continue;
         }
         if (queues && drain(rank)) moved = true;
-        if (scan.has_posts)
+        if (!scan.has_posts)
+          advance_table(rank);
+        else if (plain)
           advance_lowered(rank);
         else
-          advance_table(rank);
+          advance_slowly(rank);
         if (position[rank] != before) moved = true;
       }
       if (ended == ranks && (!queues || !moved)) break;
@@ -65,31 +68,71 @@ class player {
     int micro_batch = -1;
   };
 
+  /// Under `buffered` and `rendezvous`, where posts never wait. In one place and on plain pointers, as `scan_row` is.
   constexpr void advance_lowered(int rank) {
+    row_view const row = program.row(rank);
+    action const* const actions = row.actions;
+    int const size = row.size;
+    int const count = micro_batches;
+    int const degree = lines.degree;
+    int const stages = program.graph.stages;
+    bool const waits_for_slots = scan.found.model != send_model::buffered;
+    int const* const channel_of = lines.of_post.data();
+    int const* const sent_as = scan.sent.data();
+    int const* const received_as = scan.received.data();
+    int const* const blocked_by = scan.blocker.data();
+    int* const sends = sent.data();
+    int* const receives = received.data();
+    int here = position[rank];
+    for (; here < size; ++here) {
+      action const cell = actions[here];
+      op const what = cell.what;
+      int const which = cell.copy * stages + cell.stage;
+      if (what >= op::send_forward && what <= op::receive_backward) {
+        int const kind = static_cast<int>(what) - static_cast<int>(op::send_forward);
+        int const channel = channel_of[(which * 4 + kind) * degree + cell.group] - 1;
+        ++(kind % 2 == 0 ? sends : receives)[channel];
+        continue;
+      }
+      if (what != op::forward && what != op::backward && what != op::backward_input) continue;
+      int const micro_batch = static_cast<int>(cell.micro_batch);
+      int const out_kind = what == op::forward ? 0 : 2;  // SEND_F or SEND_B; what arrives is one before or after
+      int const in_kind = what == op::forward ? 1 : 3;
+      bool stuck = false;
+      for (int group = 0; group < degree; ++group) {
+        int const in = channel_of[(which * 4 + in_kind) * degree + group] - 1;
+        if (in >= 0 && sent_as[in * count + micro_batch] > sends[in]) stuck = true;
+        if (!waits_for_slots) continue;
+        int const out = channel_of[(which * 4 + out_kind) * degree + group] - 1;
+        if (out < 0) continue;
+        int const before = blocked_by[out * count + micro_batch];
+        if (before != 0 && received_as[out * count + before - 1] > receives[out]) stuck = true;
+      }
+      if (stuck) break;
+    }
+    position[rank] = here;
+  }
+
+  /// Under `blocking` and `in_issue_order`, which are asked for seldom.
+  constexpr void advance_slowly(int rank) {
     row_view const row = program.row(rank);
     send_model const model = scan.found.model;
     int here = position[rank];
     for (; here < row.size; ++here) {
       action const& cell = row.actions[here];
       op const what = cell.what;
-      if (what >= op::send_forward && what <= op::receive_backward) {
+      if (is_post(cell)) {
+        if (model == send_model::in_issue_order) continue;
         bool const is_send = what == op::send_forward || what == op::send_backward;
         int const channel = channel_of(cell);
-        if (model == send_model::blocking) {
-          int const message = channel * micro_batches + static_cast<int>(cell.micro_batch);
-          int const ordinal = is_send ? scan.sent[message] : scan.received[message];
-          int& mine = is_send ? sent[channel] : received[channel];
-          if (mine < ordinal) mine = ordinal;
-          if ((is_send ? received[channel] : sent[channel]) < ordinal) break;
-        } else if (is_send) {
-          ++sent[channel];
-        } else {
-          ++received[channel];
-        }
+        int const message = channel * micro_batches + static_cast<int>(cell.micro_batch);
+        int const ordinal = is_send ? scan.sent[message] : scan.received[message];
+        int& mine = is_send ? sent[channel] : received[channel];
+        if (mine < ordinal) mine = ordinal;
+        if ((is_send ? received[channel] : sent[channel]) < ordinal) break;
         continue;
       }
-      if (what == op::forward || what == op::backward || what == op::backward_input)
-        if (blocked(cell, nullptr)) break;
+      if ((what == op::forward || what == op::backward || what == op::backward_input) && blocked(cell, nullptr)) break;
     }
     position[rank] = here;
   }

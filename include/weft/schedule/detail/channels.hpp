@@ -4,6 +4,8 @@
 
 #include <weft/config.hpp>
 #include <weft/detail/buffer.hpp>
+#include <weft/schedule/op.hpp>
+#include <weft/schedule/program_view.hpp>
 #include <weft/topology/stage_graph.hpp>
 
 namespace weft::inline v1::schedule {
@@ -25,7 +27,9 @@ using weft::detail::buffer;
 /// The graph as lookups: which edges enter and leave a stage, in graph order, and whether they cross ranks.
 /// A `channel` is one direction of one edge of one copy, and its number is its tag.
 struct channels {
-  explicit constexpr channels(topology::stage_graph_view const& view)
+  explicit constexpr channels(program_view const& program) : channels(program.graph, program.work) {}
+
+  constexpr channels(topology::stage_graph_view const& view, work_set const& work)
       : graph(view),
         out_begin(view.stages + 1),
         in_begin(view.stages + 1),
@@ -45,15 +49,59 @@ struct channels {
       for (int edge = 0; edge < view.edge_count; ++edge)
         crosses[copy * view.edge_count + edge] = view.rank_of(view.edges[edge].source, copy) !=
                                                  view.rank_of(view.edges[edge].destination, copy);
+    for (int wire = 0; wire < crosses.size(); ++wire)
+      if (!crosses[wire]) has_local = true;
+    for (int stage = 0; stage < view.stages; ++stage) {
+      int const out = out_begin[stage + 1] - out_begin[stage];
+      int const in = in_begin[stage + 1] - in_begin[stage];
+      if (out > degree) degree = out;
+      if (in > degree) degree = in;
+    }
+    of_post = buffer<int>(view.stages * view.copies * 4 * degree);
+    for (int copy = 0; copy < view.copies; ++copy)
+      for (int stage = 0; stage < view.stages; ++stage) {
+        int* const own = of_post.data() + (copy * view.stages + stage) * 4 * degree;
+        for (int edge = out_begin[stage]; edge < out_begin[stage + 1]; ++edge) {
+          int const group = edge - out_begin[stage];
+          own[group] = channel(edge, copy, true, work);
+          own[3 * degree + group] = channel(edge, copy, false, work);
+        }
+        for (int index = in_begin[stage]; index < in_begin[stage + 1]; ++index) {
+          int const group = index - in_begin[stage];
+          own[degree + group] = channel(in_edges[index], copy, true, work);
+          own[2 * degree + group] = channel(in_edges[index], copy, false, work);
+        }
+      }
   }
 
   [[nodiscard]] constexpr int count() const { return 2 * graph.edge_count * graph.copies; }
+
+  /// 1 + channel of a post, by (copy * stages + stage), kind of post and ordinal; 0 where no message is due (no such
+  /// edge, both ends on one rank, nothing trained before it). The kinds are SEND_F, RECV_F, SEND_B, RECV_B, as in op.hpp.
+  [[nodiscard]] constexpr int const* posts(int which, int kind) const {
+    return of_post.data() + (which * 4 + kind) * degree;
+  }
 
   topology::stage_graph_view graph;
   buffer<int> out_begin;  ///< edges of stage s: [out_begin[s], out_begin[s + 1]), since edges are ordered by source
   buffer<int> in_begin;
   buffer<int> in_edges;   ///< edges into stage s: in_edges[in_begin[s] .. in_begin[s + 1])
   buffer<bool> crosses;   ///< [copy * edge_count + edge]
+  bool has_local = false; ///< some edge stays on its rank
+  int degree = 1;         ///< the most edges on one side of a stage
+  buffer<int> of_post;    ///< see `posts`
+
+ private:
+  [[nodiscard]] constexpr int channel(int edge, int copy, bool forward, work_set const& work) const {
+    int const wire = copy * graph.edge_count + edge;
+    if (!crosses[wire]) return 0;
+    if (!forward && (!work.backward || graph.edges[edge].source < work.frozen_prefix_stages)) return 0;
+    return 2 * wire + (forward ? 0 : 1) + 1;
+  }
 };
+
+static_assert(static_cast<int>(op::receive_forward) == static_cast<int>(op::send_forward) + 1 &&
+              static_cast<int>(op::send_backward) == static_cast<int>(op::send_forward) + 2 &&
+              static_cast<int>(op::receive_backward) == static_cast<int>(op::send_forward) + 3);
 
 }  // namespace weft::inline v1::schedule::detail

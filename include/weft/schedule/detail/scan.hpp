@@ -23,7 +23,7 @@ class scanner {
 
   constexpr scanner(program_view const& view, send_model model)
       : program(view),
-        lines(view.graph),
+        lines(view),
         stages(view.graph.stages),
         micro_batches(view.micro_batches),
         done(stages * view.graph.copies * micro_batches),
@@ -126,6 +126,19 @@ class scanner {
     send_owner = buffer<int>(lines.count() * slot_limit);
     sent_at = buffer<int>(lines.count() * slot_limit);
     receive_slot = buffer<int>(lines.count() * micro_batches);
+    send_limit = buffer<int>(lines.count());
+    receive_limit = buffer<int>(lines.count());
+    kept_count = buffer<int>(all_stages);
+    for (int which = 0; which < all_stages; ++which) {
+      slot_counts const& own = program.slots[which];
+      kept_count[which] = own.activation;
+      int const counts[] = {own.send_forward, own.receive_forward, own.send_backward, own.receive_backward};
+      for (int kind = 0; kind < 4; ++kind)
+        for (int group = 0; group < lines.degree; ++group) {
+          int const channel = lines.posts(which, kind)[group] - 1;
+          if (channel >= 0) (kind % 2 == 0 ? send_limit : receive_limit)[channel] = counts[kind];
+        }
+    }
     kept_owner = buffer<int>(all_stages * most_kept);
     context_owner = buffer<int>(all_stages * most_kept);
     kept_slot = buffer<int>(all_stages * micro_batches);
@@ -147,82 +160,164 @@ class scanner {
       report(defect::tag_out_of_range, 0, nullptr, -1, found.largest_tag, largest_legal_tag);
   }
 
+  /// One rank's row. Long, and all in one place: calls and member accesses cost the compiler microseconds each, and
+  /// this loop sees every action of every rank.
   constexpr void scan_row(int rank) {
     row_view const row = program.row(rank);
-    action const* const end = row.end();
-    for (action const* cell = row.begin(); cell != end; ++cell) {
-      op const what = cell->what;
-      if (what >= op::send_forward && what <= op::receive_backward) {
-        scan_post(rank, cell);
+    action const* const actions = row.actions;
+    int const size = row.size;
+    int const count = micro_batches;
+    int const degree = lines.degree;
+    int const limit = slot_limit;
+    int const kept_limit = most_kept;
+    int const stage_count = stages;
+    bool const slots = has_slots;
+    bool const local = lines.has_local;
+    bool const trains = program.work.backward;
+    int const first_trained = program.work.frozen_prefix_stages;
+    int const* const channel_of = lines.of_post.data();
+    unsigned char* const state_of = done.data();
+    int* const sent_as = sent.data();
+    int* const received_as = received.data();
+    int* const sends = count_sent.data();
+    int* const receives = count_received.data();
+
+    for (int index = 0; index < size; ++index) {
+      action const cell = actions[index];
+      op const what = cell.what;
+      int const which = cell.copy * stage_count + cell.stage;
+      int const micro_batch = static_cast<int>(cell.micro_batch);
+      if (what >= op::reduce_gradient || what == op::none) {
+        if (what == op::reduce_gradient || what == op::step) check_step(rank, actions + index, which);
         continue;
       }
-      int const which = cell->copy * stages + cell->stage;
-      if (what >= op::reduce_gradient) {
-        if (what == op::reduce_gradient || what == op::step) check_step(rank, cell, which);
-        continue;
-      }
-      if (what == op::none) continue;
-      int const micro_batch = static_cast<int>(cell->micro_batch);
-      int const item = which * micro_batches + micro_batch;
-      unsigned const state = done[item];
-      if (what == op::forward) {
-        if ((state & has_forward) != 0) report(defect::duplicate_forward, rank, cell);
-        done[item] = static_cast<unsigned char>(state | has_forward);
-        if (has_slots) forward_at[item] = static_cast<int>(cell - row.begin());
-        check_inputs(rank, cell, true);
-        if (!program.work.backward || !has_backward(cell->stage)) {
-          if (alive + 1 > figures.peak_activations) figures.peak_activations = alive + 1;
-          if (in_flight + 1 > figures.peak_in_flight) figures.peak_in_flight = in_flight + 1;
-          if (has_slots) pass_through(rank, cell, which);
+      int const item = which * count + micro_batch;
+      unsigned const state = state_of[item];
+
+      if (what >= op::send_forward) {
+        int const kind = static_cast<int>(what) - static_cast<int>(op::send_forward);
+        int const channel = cell.group < degree ? channel_of[(which * 4 + kind) * degree + cell.group] - 1 : -1;
+        if (channel < 0) {
+          report_no_edge(rank, actions + index);
           continue;
         }
-        if (++in_flight > figures.peak_in_flight) figures.peak_in_flight = in_flight;
-        if (++alive > figures.peak_activations) figures.peak_activations = alive;
-        if (has_slots) take(rank, cell, which, program.slots[which].activation, kept_owner, kept_slot);
-        if ((state & will_recompute) != 0) {
-          --alive;
-          if (has_slots) give(which, micro_batch, kept_owner, kept_slot);
+        int const message = channel * count + micro_batch;
+        bool const filled = (state & (kind < 2 ? has_forward : has_input)) != 0;
+        if (kind % 2 == 0) {
+          if (sent_as[message] != 0) report(defect::duplicate_message, rank, actions + index);
+          if (!filled) report(defect::send_before_compute, rank, actions + index);
+          sent_as[message] = ++sends[channel];
+        } else {
+          if (received_as[message] != 0) report(defect::duplicate_message, rank, actions + index);
+          if (filled) report(defect::receive_after_use, rank, actions + index);
+          received_as[message] = ++receives[channel];
+        }
+        if (!slots) continue;
+        int const slot = cell.slot;
+        if (slot >= (kind % 2 == 0 ? send_limit : receive_limit).data()[channel]) {
+          report(defect::slot_out_of_range, rank, actions + index, -1, slot,
+                 (kind % 2 == 0 ? send_limit : receive_limit)[channel]);
+          continue;
+        }
+        int const place = channel * limit + slot;
+        if (kind % 2 == 0) {
+          // The action that filled this slot must have run after the send before it was posted.
+          int const before = send_owner.data()[place];
+          if (before != 0 && (kind == 0 ? forward_at : input_at).data()[item] < sent_at.data()[place])
+            report(defect::slot_in_use, rank, actions + index, -1, slot, before - 1);
+          blocker.data()[message] = before;
+          send_owner.data()[place] = micro_batch + 1;
+          sent_at.data()[place] = index;
+        } else {
+          int const before = receive_owner.data()[place];
+          if (before != 0) report(defect::slot_in_use, rank, actions + index, -1, slot, before - 1);
+          receive_owner.data()[place] = micro_batch + 1;
+          receive_slot.data()[message] = slot + 1;
         }
         continue;
       }
-      if (!has_backward(cell->stage)) report(defect::unexpected_action, rank, cell);
-      if (what == op::recompute) {
-        if ((state & has_forward) == 0 || (state & (has_recompute | has_input)) != 0)
-          report(defect::recompute_misplaced, rank, cell);
-        done[item] = static_cast<unsigned char>(state | has_recompute);
+
+      bool const keeps = trains && cell.stage >= first_trained;
+      bool takes = false;  // a slot for what is kept
+      bool gives = false;  // and frees it, with the receive slots
+      if (what == op::forward) {
+        if ((state & has_forward) != 0) report(defect::duplicate_forward, rank, actions + index);
+        state_of[item] = static_cast<unsigned char>(state | has_forward);
+        if (local) check_inputs(rank, actions + index, true);
+        if (slots) forward_at.data()[item] = index;
+        takes = true;
+        gives = !keeps;
+        if (++in_flight > figures.peak_in_flight) figures.peak_in_flight = in_flight;
         if (++alive > figures.peak_activations) figures.peak_activations = alive;
-        if (has_slots) take(rank, cell, which, program.slots[which].activation, kept_owner, kept_slot);
-        continue;
+        if (!keeps) --in_flight;
+        if (!keeps || (state & will_recompute) != 0) --alive;
+      } else {
+        if (!keeps || what == op::forward_backward) report(defect::unexpected_action, rank, actions + index);
+        if (what == op::recompute) {
+          if ((state & has_forward) == 0 || (state & (has_recompute | has_input)) != 0)
+            report(defect::recompute_misplaced, rank, actions + index);
+          state_of[item] = static_cast<unsigned char>(state | has_recompute);
+          if (++alive > figures.peak_activations) figures.peak_activations = alive;
+          takes = true;
+        } else {
+          if ((state & has_forward) == 0) report(defect::backward_before_forward, rank, actions + index);
+          if (what != op::backward_weight) {
+            if ((state & has_input) != 0) report(defect::duplicate_backward, rank, actions + index);
+            if ((state & (will_recompute | has_recompute)) == will_recompute)
+              report(defect::recompute_misplaced, rank, actions + index);
+            if (local) check_inputs(rank, actions + index, false);
+            if (slots) input_at.data()[item] = index;
+          } else if ((state & has_weight) != 0) {
+            report(defect::duplicate_weight, rank, actions + index);
+          } else if ((state & has_input) == 0) {
+            report(defect::weight_before_input, rank, actions + index);
+          }
+          unsigned const made = what == op::backward         ? has_input | has_weight
+                                : what == op::backward_input ? has_input
+                                                             : has_weight;
+          state_of[item] = static_cast<unsigned char>(state | made);
+          if (what == op::backward_input) {
+            if (++contexts > figures.peak_weight_contexts) figures.peak_weight_contexts = contexts;
+            if (slots) take_context(rank, actions + index, which);
+          } else {
+            --in_flight;
+            --alive;
+            gives = true;
+            if (ended_at.data()[which] != 0) report(defect::step_too_early, rank, actions + ended_at[which] - 1);
+            int const last = last_added.data()[which];
+            last_added.data()[which] = micro_batch;
+            if (last >= 0 && (micro_batch < last || !order_known || found.order != accumulation::ascending))
+              note_order(last, micro_batch);
+          }
+        }
       }
-      if (what == op::forward_backward) {
-        report(defect::unexpected_action, rank, cell);
-        continue;
+      if (!slots) continue;
+      if (takes) {
+        if (cell.slot >= kept_count.data()[which]) {
+          report(defect::slot_out_of_range, rank, actions + index, -1, cell.slot, kept_count[which]);
+          continue;
+        }
+        int const place = which * kept_limit + cell.slot;
+        int const before = kept_owner.data()[place];
+        if (before != 0) report(defect::slot_in_use, rank, actions + index, -1, cell.slot, before - 1);
+        bool const at_once = what == op::forward && (!keeps || (state & will_recompute) != 0);
+        if (!at_once) {
+          kept_owner.data()[place] = micro_batch + 1;
+          kept_slot.data()[item] = cell.slot + 1;
+        }
+      } else if (gives) {
+        int const slot = kept_slot.data()[item];
+        if (slot > 0) kept_owner.data()[which * kept_limit + slot - 1] = 0;
+        if (what == op::backward_weight) give_context(which, micro_batch);
       }
-      if ((state & has_forward) == 0) report(defect::backward_before_forward, rank, cell);
-      if (what != op::backward_weight) {
-        if ((state & has_input) != 0) report(defect::duplicate_backward, rank, cell);
-        if ((state & will_recompute) != 0 && (state & has_recompute) == 0) report(defect::recompute_misplaced, rank, cell);
-        check_inputs(rank, cell, false);
-      } else if ((state & has_weight) != 0) {
-        report(defect::duplicate_weight, rank, cell);
-      } else if ((state & has_input) == 0) {
-        report(defect::weight_before_input, rank, cell);
-      }
-      done[item] = static_cast<unsigned char>(state | (what == op::backward          ? has_input | has_weight
-                                                       : what == op::backward_input ? has_input
-                                                                                    : has_weight));
-      if (has_slots && what != op::backward_weight) input_at[item] = static_cast<int>(cell - row.begin());
-      if (what == op::backward_input) {
-        if (++contexts > figures.peak_weight_contexts) figures.peak_weight_contexts = contexts;
-        if (has_slots) take(rank, cell, which, program.slots[which].weight_context, context_owner, context_slot);
-        continue;
-      }
-      --in_flight;
-      --alive;
-      if (what == op::backward_weight) --contexts;
-      if (ended_at[which] != 0) report(defect::step_too_early, rank, row.begin() + ended_at[which] - 1);
-      note_order(which, micro_batch);
-      if (has_slots) release(cell, which, micro_batch);
+      if (!gives) continue;
+      for (int group = 0; group < degree; ++group)
+        for (int kind = 1; kind < 4; kind += 2) {
+          int const channel = channel_of[(which * 4 + kind) * degree + group] - 1;
+          if (channel < 0) continue;
+          int const slot = receive_slot.data()[channel * count + micro_batch];
+          if (slot > 0) receive_owner.data()[channel * limit + slot - 1] = 0;
+        }
     }
   }
 
@@ -245,109 +340,36 @@ class scanner {
     }
   }
 
-  constexpr void scan_post(int rank, action const* cell) {
+  /// A post whose edge does not exist, or that crosses no rank, or that carries a gradient which nobody needs.
+  constexpr void report_no_edge(int rank, action const* cell) {
     int const stage = cell->stage;
-    op const what = cell->what;
-    bool const by_out_edge = what == op::send_forward || what == op::receive_backward;
-    int const begin = by_out_edge ? lines.out_begin[stage] : lines.in_begin[stage];
-    int const end = by_out_edge ? lines.out_begin[stage + 1] : lines.in_begin[stage + 1];
-    if (cell->group >= end - begin) {
-      report(defect::out_of_range, rank, cell, -1, cell->group, end - begin);
-      return;
-    }
-    int const edge = by_out_edge ? begin + cell->group : lines.in_edges[begin + cell->group];
-    int const wire = cell->copy * program.graph.edge_count + edge;
-    bool const forward = what == op::send_forward || what == op::receive_forward;
-    if (!lines.crosses[wire] ||
-        (!forward && !has_backward(program.graph.edges[edge].source))) {
+    bool const by_out_edge = cell->what == op::send_forward || cell->what == op::receive_backward;
+    int const edges = by_out_edge ? lines.out_begin[stage + 1] - lines.out_begin[stage]
+                                  : lines.in_begin[stage + 1] - lines.in_begin[stage];
+    if (cell->group >= edges)
+      report(defect::out_of_range, rank, cell, -1, cell->group, edges);
+    else
       report(defect::unexpected_action, rank, cell);
-      return;
-    }
-    int const channel = 2 * wire + (forward ? 0 : 1);
-    int const micro_batch = static_cast<int>(cell->micro_batch);
-    int const message = channel * micro_batches + micro_batch;
-    unsigned const state = done[(cell->copy * stages + stage) * micro_batches + micro_batch];
-    unsigned const filled = state & (forward ? has_forward : has_input);
-    bool const is_send = what == op::send_forward || what == op::send_backward;
-    if (is_send) {
-      if (sent[message] != 0) report(defect::duplicate_message, rank, cell);
-      sent[message] = ++count_sent[channel];
-      if (filled == 0) report(defect::send_before_compute, rank, cell);
-    } else {
-      if (received[message] != 0) report(defect::duplicate_message, rank, cell);
-      received[message] = ++count_received[channel];
-      if (filled != 0) report(defect::receive_after_use, rank, cell);
-    }
-    if (!has_slots) return;
-    slot_counts const& own = program.slots[cell->copy * stages + stage];
-    int const limit = is_send ? (forward ? own.send_forward : own.send_backward)
-                              : (forward ? own.receive_forward : own.receive_backward);
-    if (cell->slot >= limit) {
-      report(defect::slot_out_of_range, rank, cell, -1, cell->slot, limit);
-      return;
-    }
-    int const place = channel * slot_limit + cell->slot;
-    if (is_send) {
-      int const item = (cell->copy * stages + stage) * micro_batches + micro_batch;
-      int const position = static_cast<int>(cell - program.row(rank).begin());
-      // The action that filled this slot must have run after the send before it was posted.
-      if (send_owner[place] != 0 && (forward ? forward_at[item] : input_at[item]) < sent_at[place])
-        report(defect::slot_in_use, rank, cell, -1, cell->slot, send_owner[place] - 1);
-      blocker[message] = send_owner[place];
-      send_owner[place] = micro_batch + 1;
-      sent_at[place] = position;
-    } else {
-      if (receive_owner[place] != 0) report(defect::slot_in_use, rank, cell, -1, cell->slot, receive_owner[place] - 1);
-      receive_owner[place] = micro_batch + 1;
-      receive_slot[message] = cell->slot + 1;
-    }
   }
 
-  /// B, W, or F where nothing is kept: the receive slots and the kept slots of the micro-batch are free again.
-  constexpr void release(action const* cell, int which, int micro_batch) {
-    int const stage = cell->stage;
-    int const edges = program.graph.edge_count;
-    for (int index = lines.in_begin[stage]; index < lines.in_begin[stage + 1]; ++index)
-      free_receive(2 * (cell->copy * edges + lines.in_edges[index]), micro_batch);
-    for (int edge = lines.out_begin[stage]; edge < lines.out_begin[stage + 1]; ++edge)
-      free_receive(2 * (cell->copy * edges + edge) + 1, micro_batch);
-    if (cell->what == op::forward) return;
-    give(which, micro_batch, kept_owner, kept_slot);
-    if (cell->what == op::backward_weight) give(which, micro_batch, context_owner, context_slot);
-  }
-
-  constexpr void free_receive(int channel, int micro_batch) {
-    int const slot = receive_slot[channel * micro_batches + micro_batch];
-    if (slot > 0) receive_owner[channel * slot_limit + slot - 1] = 0;
-  }
-
-  constexpr void pass_through(int rank, action const* cell, int which) {
-    take(rank, cell, which, program.slots[which].activation, kept_owner, kept_slot);
-    give(which, static_cast<int>(cell->micro_batch), kept_owner, kept_slot);
-    release(cell, which, static_cast<int>(cell->micro_batch));
-  }
-
-  constexpr void take(int rank, action const* cell, int which, int limit, buffer<int>& owner, buffer<int>& slot_of) {
-    int const micro_batch = static_cast<int>(cell->micro_batch);
+  constexpr void take_context(int rank, action const* cell, int which) {
+    int const limit = program.slots[which].weight_context;
     if (cell->slot >= limit) {
       report(defect::slot_out_of_range, rank, cell, -1, cell->slot, limit);
       return;
     }
     int const place = which * most_kept + cell->slot;
-    if (owner[place] != 0) report(defect::slot_in_use, rank, cell, -1, cell->slot, owner[place] - 1);
-    owner[place] = micro_batch + 1;
-    slot_of[which * micro_batches + micro_batch] = cell->slot + 1;
+    if (context_owner[place] != 0) report(defect::slot_in_use, rank, cell, -1, cell->slot, context_owner[place] - 1);
+    context_owner[place] = static_cast<int>(cell->micro_batch) + 1;
+    context_slot[which * micro_batches + static_cast<int>(cell->micro_batch)] = cell->slot + 1;
   }
 
-  constexpr void give(int which, int micro_batch, buffer<int>& owner, buffer<int>& slot_of) {
-    int const slot = slot_of[which * micro_batches + micro_batch];
-    if (slot > 0) owner[which * most_kept + slot - 1] = 0;
+  constexpr void give_context(int which, int micro_batch) {
+    int const slot = context_slot[which * micro_batches + micro_batch];
+    if (slot > 0) context_owner[which * most_kept + slot - 1] = 0;
   }
 
-  constexpr void note_order(int which, int micro_batch) {
-    int const last = last_added[which];
-    last_added[which] = micro_batch;
-    if (last < 0) return;
+  constexpr void note_order(int last, int micro_batch) {
     accumulation const here = micro_batch > last ? accumulation::ascending : accumulation::descending;
     if (order_known && here != found.order) found.order = accumulation::mixed;
     if (!order_known) found.order = here;
@@ -488,7 +510,10 @@ class scanner {
   buffer<int> count_sent;
   buffer<int> count_received;
   buffer<int> receive_slot;
-  buffer<int> receive_owner;
+  buffer<int> send_limit;     ///< [channel]: slots
+  buffer<int> receive_limit;
+  buffer<int> kept_count;     ///< per stage: activation slots
+  buffer<int> receive_owner;  ///< [channel][slot]: 1 + micro-batch, or 0
   buffer<int> send_owner;
   buffer<int> sent_at;
   buffer<int> forward_at;

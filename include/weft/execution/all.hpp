@@ -1,0 +1,13 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// @file
+/// Kernels' ground: Kokkos versions, maths, BLAS, sums, random numbers.
+
+#include <weft/execution/blas.hpp>
+#include <weft/execution/build_facts.hpp>
+#include <weft/execution/kokkos.hpp>
+#include <weft/execution/math.hpp>
+#include <weft/execution/random.hpp>
+#include <weft/execution/reduce.hpp>

@@ -1,0 +1,26 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// @file
+/// Layers and models of the examples. Needs Kokkos and a BLAS.
+
+#include <weft/model/arena.hpp>
+#include <weft/model/attention.hpp>
+#include <weft/model/block.hpp>
+#include <weft/model/chain.hpp>
+#include <weft/model/cross_entropy.hpp>
+#include <weft/model/dropout.hpp>
+#include <weft/model/embedding.hpp>
+#include <weft/model/gelu.hpp>
+#include <weft/model/gpt2.hpp>
+#include <weft/model/gpt_size.hpp>
+#include <weft/model/head.hpp>
+#include <weft/model/lanes.hpp>
+#include <weft/model/layer_context.hpp>
+#include <weft/model/layer_norm.hpp>
+#include <weft/model/linear.hpp>
+#include <weft/model/mlp.hpp>
+#include <weft/model/model_stage.hpp>
+#include <weft/model/repeat.hpp>
+#include <weft/model/token_batch.hpp>

@@ -1,0 +1,13 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// @file
+/// Training. Needs Kokkos and a BLAS.
+
+#include <weft/train/adamw.hpp>
+#include <weft/train/learning_rate.hpp>
+#include <weft/train/state.hpp>
+#include <weft/train/tied_gradients.hpp>
+#include <weft/train/trainer.hpp>
+#include <weft/train/training_stage.hpp>

@@ -1,0 +1,14 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// @file
+/// Endpoints and what runs over them. Needs MPI and Kokkos; transport/in_process.hpp alone needs neither.
+
+#include <weft/transport/agreement.hpp>
+#include <weft/transport/endpoint.hpp>
+#include <weft/transport/environment.hpp>
+#include <weft/transport/in_process.hpp>
+#include <weft/transport/mpi.hpp>
+#include <weft/transport/run_collective.hpp>
+#include <weft/transport/wait.hpp>
