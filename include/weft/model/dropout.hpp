@@ -42,7 +42,10 @@ struct dropout_mask {
                           key);
   }
   [[nodiscard]] KOKKOS_INLINE_FUNCTION Real factor(random::words const& drawn, std::int64_t element) const {
-    return drawn.word[element % 4] < threshold ? Real(0) : keep;
+    // chosen, not indexed: a device keeps the four words in registers
+    std::uint32_t const low = element % 2 == 0 ? drawn.word[0] : drawn.word[1];
+    std::uint32_t const high = element % 2 == 0 ? drawn.word[2] : drawn.word[3];
+    return (element % 4 < 2 ? low : high) < threshold ? Real(0) : keep;
   }
 };
 
