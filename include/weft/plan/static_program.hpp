@@ -26,7 +26,7 @@ struct static_program {
   static constexpr schedule::verdict proof = schedule::play(view, Model);
 };
 
-/// The same with as many send slots as the proof needs.
+/// The same with as many send slots as the proof needs: twice as many each time, as `lower` does.
 template <class Policy, int Ranks, int MicroBatches, bool Recompute, schedule::tied_stages Tied, bool Optimizer,
           schedule::send_model Model, int SendSlots = 2>
 struct proved_program {
@@ -35,7 +35,7 @@ struct proved_program {
   static constexpr auto choose() {
     if constexpr (attempt::proof.what == schedule::defect::deadlock && SendSlots < MicroBatches &&
                   schedule::play(attempt::view, schedule::send_model::buffered).playable())
-      return proved_program<Policy, Ranks, MicroBatches, Recompute, Tied, Optimizer, Model, SendSlots + 1>::choose();
+      return proved_program<Policy, Ranks, MicroBatches, Recompute, Tied, Optimizer, Model, schedule::more_send_slots(SendSlots, MicroBatches)>::choose();
     else
       return attempt{};
   }

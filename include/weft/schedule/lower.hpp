@@ -388,19 +388,30 @@ constexpr program lower_once(program_view const& table, lower_options const& opt
   }
 }
 
-/// The sizes of a policy's lowered program, without lowering it.
+/// Room for a policy's lowered program, by counting: no table is written for it.
 template <class Policy>
 constexpr table_size lowered_size(int ranks, int micro_batches, lower_options const& options = {}) {
-  program const made = write_table<Policy>(ranks, micro_batches);
-  program_view const view = made.view();
-  return table_size{ranks, view.stages(), view.graph.copies, view.graph.edge_count,
-                    detail::lowering(view, options).action_count()};
+  topology::stage_graph const graph =
+      topology::stage_graph::chain(Policy::chunks * ranks).place(typename Policy::placement{}, ranks);
+  detail::channels const lines(graph.view(), Policy::work);
+  int const stages = graph.view().stages * graph.view().copies;
+  int posts = 0;
+  for (int const channel : lines.of_post) posts += channel != 0;
+  int const backward = !Policy::work.backward ? 0 : (Policy::splits_backward ? 2 : 1) + (options.recompute ? 1 : 0);
+  int const ends = Policy::work.backward ? 2 * stages + ranks : 0;
+  return table_size{ranks, graph.view().stages, graph.view().copies, graph.view().edge_count,
+                    micro_batches * (stages * (1 + backward) + posts) + ends};
+}
+
+/// What to try after a deadlock with `slots` send slots.
+constexpr int more_send_slots(int slots, int micro_batches) {
+  return 2 * slots < micro_batches ? 2 * slots : micro_batches;
 }
 
 /// `lower_once` with as many send slots as it takes to play under rendezvous. `proof`, where given, receives the
 /// verdict of that play; a program that no number of slots can save comes back with its verdict too.
 constexpr program lower(program_view const& table, lower_options options = {}, verdict* proof = nullptr) {
-  for (;; ++options.send_slots) {
+  for (;; options.send_slots = more_send_slots(options.send_slots, table.micro_batches)) {
     program result = lower_once(table, options);
     verdict const found = play(result.view(), send_model::rendezvous);
     bool const hopeless = found.what != defect::deadlock || options.send_slots >= table.micro_batches ||

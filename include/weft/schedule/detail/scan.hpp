@@ -44,7 +44,6 @@ class scanner {
     if (has_posts) prepare_posts();
     for (int rank = 0; rank < program.ranks(); ++rank) {
       figures = rank_figures{};
-      alive = in_flight = contexts = 0;
       scan_row(rank);
       if (figures.peak_activations > found.peak_activations) found.peak_activations = figures.peak_activations;
       if (figures.peak_in_flight > found.peak_in_flight) found.peak_in_flight = figures.peak_in_flight;
@@ -182,6 +181,25 @@ class scanner {
     int* const sends = count_sent.data();
     int* const receives = count_received.data();
 
+    int const* const send_slots = send_limit.data();
+    int const* const receive_slots = receive_limit.data();
+    int* const forward_index = forward_at.data();
+    int* const input_index = input_at.data();
+    int* const sent_index = sent_at.data();
+    int* const blocked_by = blocker.data();
+    int* const send_user = send_owner.data();
+    int* const receive_user = receive_owner.data();
+    int* const slot_of_receive = receive_slot.data();
+    int const* const ended = ended_at.data();
+    int* const last_of = last_added.data();
+    int const* const kept_slots = kept_count.data();
+    int* const kept_user = kept_owner.data();
+    int* const slot_of_kept = kept_slot.data();
+    rank_figures most_of;
+    int kept = 0;     // activations alive
+    int flying = 0;   // micro-batches between F and their last backward
+    int context_count = 0;
+
     for (int index = 0; index < size; ++index) {
       action const cell = actions[index];
       op const what = cell.what;
@@ -214,25 +232,25 @@ class scanner {
         }
         if (!slots) continue;
         int const slot = cell.slot;
-        if (slot >= (kind % 2 == 0 ? send_limit : receive_limit).data()[channel]) {
-          report(defect::slot_out_of_range, rank, actions + index, -1, slot,
-                 (kind % 2 == 0 ? send_limit : receive_limit)[channel]);
+        int const most = kind % 2 == 0 ? send_slots[channel] : receive_slots[channel];
+        if (slot >= most) {
+          report(defect::slot_out_of_range, rank, actions + index, -1, slot, most);
           continue;
         }
         int const place = channel * limit + slot;
         if (kind % 2 == 0) {
           // The action that filled this slot must have run after the send before it was posted.
-          int const before = send_owner.data()[place];
-          if (before != 0 && (kind == 0 ? forward_at : input_at).data()[item] < sent_at.data()[place])
+          int const before = send_user[place];
+          if (before != 0 && (kind == 0 ? forward_index[item] : input_index[item]) < sent_index[place])
             report(defect::slot_in_use, rank, actions + index, -1, slot, before - 1);
-          blocker.data()[message] = before;
-          send_owner.data()[place] = micro_batch + 1;
-          sent_at.data()[place] = index;
+          blocked_by[message] = before;
+          send_user[place] = micro_batch + 1;
+          sent_index[place] = index;
         } else {
-          int const before = receive_owner.data()[place];
+          int const before = receive_user[place];
           if (before != 0) report(defect::slot_in_use, rank, actions + index, -1, slot, before - 1);
-          receive_owner.data()[place] = micro_batch + 1;
-          receive_slot.data()[message] = slot + 1;
+          receive_user[place] = micro_batch + 1;
+          slot_of_receive[message] = slot + 1;
         }
         continue;
       }
@@ -244,20 +262,20 @@ class scanner {
         if ((state & has_forward) != 0) report(defect::duplicate_forward, rank, actions + index);
         state_of[item] = static_cast<unsigned char>(state | has_forward);
         if (local) check_inputs(rank, actions + index, true);
-        if (slots) forward_at.data()[item] = index;
+        if (slots) forward_index[item] = index;
         takes = true;
         gives = !keeps;
-        if (++in_flight > figures.peak_in_flight) figures.peak_in_flight = in_flight;
-        if (++alive > figures.peak_activations) figures.peak_activations = alive;
-        if (!keeps) --in_flight;
-        if (!keeps || (state & will_recompute) != 0) --alive;
+        if (++flying > most_of.peak_in_flight) most_of.peak_in_flight = flying;
+        if (++kept > most_of.peak_activations) most_of.peak_activations = kept;
+        if (!keeps) --flying;
+        if (!keeps || (state & will_recompute) != 0) --kept;
       } else {
         if (!keeps || what == op::forward_backward) report(defect::unexpected_action, rank, actions + index);
         if (what == op::recompute) {
           if ((state & has_forward) == 0 || (state & (has_recompute | has_input)) != 0)
             report(defect::recompute_misplaced, rank, actions + index);
           state_of[item] = static_cast<unsigned char>(state | has_recompute);
-          if (++alive > figures.peak_activations) figures.peak_activations = alive;
+          if (++kept > most_of.peak_activations) most_of.peak_activations = kept;
           takes = true;
         } else {
           if ((state & has_forward) == 0) report(defect::backward_before_forward, rank, actions + index);
@@ -266,7 +284,7 @@ class scanner {
             if ((state & (will_recompute | has_recompute)) == will_recompute)
               report(defect::recompute_misplaced, rank, actions + index);
             if (local) check_inputs(rank, actions + index, false);
-            if (slots) input_at.data()[item] = index;
+            if (slots) input_index[item] = index;
           } else if ((state & has_weight) != 0) {
             report(defect::duplicate_weight, rank, actions + index);
           } else if ((state & has_input) == 0) {
@@ -277,15 +295,15 @@ class scanner {
                                                              : has_weight;
           state_of[item] = static_cast<unsigned char>(state | made);
           if (what == op::backward_input) {
-            if (++contexts > figures.peak_weight_contexts) figures.peak_weight_contexts = contexts;
+            if (++context_count > most_of.peak_weight_contexts) most_of.peak_weight_contexts = context_count;
             if (slots) take_context(rank, actions + index, which);
           } else {
-            --in_flight;
-            --alive;
+            --flying;
+            --kept;
             gives = true;
-            if (ended_at.data()[which] != 0) report(defect::step_too_early, rank, actions + ended_at[which] - 1);
-            int const last = last_added.data()[which];
-            last_added.data()[which] = micro_batch;
+            if (ended[which] != 0) report(defect::step_too_early, rank, actions + ended[which] - 1);
+            int const last = last_of[which];
+            last_of[which] = micro_batch;
             if (last >= 0 && (micro_batch < last || !order_known || found.order != accumulation::ascending))
               note_order(last, micro_batch);
           }
@@ -293,21 +311,21 @@ class scanner {
       }
       if (!slots) continue;
       if (takes) {
-        if (cell.slot >= kept_count.data()[which]) {
-          report(defect::slot_out_of_range, rank, actions + index, -1, cell.slot, kept_count[which]);
+        if (cell.slot >= kept_slots[which]) {
+          report(defect::slot_out_of_range, rank, actions + index, -1, cell.slot, kept_slots[which]);
           continue;
         }
         int const place = which * kept_limit + cell.slot;
-        int const before = kept_owner.data()[place];
+        int const before = kept_user[place];
         if (before != 0) report(defect::slot_in_use, rank, actions + index, -1, cell.slot, before - 1);
         bool const at_once = what == op::forward && (!keeps || (state & will_recompute) != 0);
         if (!at_once) {
-          kept_owner.data()[place] = micro_batch + 1;
-          kept_slot.data()[item] = cell.slot + 1;
+          kept_user[place] = micro_batch + 1;
+          slot_of_kept[item] = cell.slot + 1;
         }
       } else if (gives) {
-        int const slot = kept_slot.data()[item];
-        if (slot > 0) kept_owner.data()[which * kept_limit + slot - 1] = 0;
+        int const slot = slot_of_kept[item];
+        if (slot > 0) kept_user[which * kept_limit + slot - 1] = 0;
         if (what == op::backward_weight) give_context(which, micro_batch);
       }
       if (!gives) continue;
@@ -315,10 +333,11 @@ class scanner {
         for (int kind = 1; kind < 4; kind += 2) {
           int const channel = channel_of[(which * 4 + kind) * degree + group] - 1;
           if (channel < 0) continue;
-          int const slot = receive_slot.data()[channel * count + micro_batch];
-          if (slot > 0) receive_owner.data()[channel * limit + slot - 1] = 0;
+          int const slot = slot_of_receive[channel * count + micro_batch];
+          if (slot > 0) receive_user[channel * limit + slot - 1] = 0;
         }
     }
+    figures = most_of;
   }
 
   /// A stage on the same rank must have run earlier in the row; messages are the business of `scan_post`.
@@ -498,9 +517,6 @@ class scanner {
   }
 
   rank_figures figures;
-  int alive = 0;
-  int in_flight = 0;
-  int contexts = 0;
   int slot_limit = 0;
   int most_kept = 0;
   bool order_known = false;
