@@ -3,8 +3,8 @@
 
 #pragma once
 
-// What the tests of layers share: tensors with a gradient beside them, a context to call a layer with, and the comparison
-// of gradients with finite differences.
+// What the tests of layers share: tensors with a gradient beside them, a context to call a layer with, and the
+// comparison of gradients with finite differences.
 
 #include <weft/execution/random.hpp>
 #include <weft/model/layer_context.hpp>
@@ -31,7 +31,8 @@ template <class Real = double>
 std::vector<Real> normal_numbers(std::size_t count, std::uint32_t salt, double deviation = 1.0) {
   std::vector<Real> result(count);
   for (std::size_t index = 0; index < count; ++index) {
-    auto const drawn = weft::random::philox({{static_cast<std::uint32_t>(index), salt, 0, 0}}, weft::random::make_key(99));
+    auto const drawn =
+        weft::random::philox({{static_cast<std::uint32_t>(index), salt, 0, 0}}, weft::random::make_key(99));
     result[index] = static_cast<Real>(deviation * weft::random::normal(drawn.word[0], drawn.word[1]).first);
   }
   return result;
@@ -126,7 +127,8 @@ inline void check_gradients(std::function<double()> const& loss, std::vector<ten
     std::vector<std::vector<double>> starts;
     double found = 0.0;
     for (std::size_t index = 0; index < tensors.size(); ++index) {
-      ways.push_back(normal_numbers(tensors[index]->value.size(), 1000 + 100 * direction + static_cast<std::uint32_t>(index)));
+      ways.push_back(
+          normal_numbers(tensors[index]->value.size(), 1000 + 100 * direction + static_cast<std::uint32_t>(index)));
       starts.push_back(tensors[index]->value);
       found += dot(ways.back(), tensors[index]->gradient);
     }

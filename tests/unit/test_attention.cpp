@@ -19,7 +19,8 @@ std::vector<double> by_formula(std::vector<double> const& qkv, int sequences, in
   int const head_width = width / heads;
   std::vector<double> out(static_cast<std::size_t>(sequences * length * width), 0.0);
   auto const at = [&](int sequence, int token, int part, int column) {
-    return static_cast<long double>(qkv[static_cast<std::size_t>(((sequence * length + token) * 3 + part) * width + column)]);
+    return static_cast<long double>(
+        qkv[static_cast<std::size_t>(((sequence * length + token) * 3 + part) * width + column)]);
   };
   for (int s = 0; s < sequences; ++s)
     for (int h = 0; h < heads; ++h)
@@ -35,7 +36,8 @@ std::vector<double> by_formula(std::vector<double> const& qkv, int sequences, in
         }
         for (int c = 0; c < head_width; ++c) {
           long double mixed = 0.0L;
-          for (int j = 0; j <= i; ++j) mixed += weight[static_cast<std::size_t>(j)] / sum * at(s, j, 2, h * head_width + c);
+          for (int j = 0; j <= i; ++j)
+            mixed += weight[static_cast<std::size_t>(j)] / sum * at(s, j, 2, h * head_width + c);
           out[static_cast<std::size_t>((s * length + i) * width + h * head_width + c)] = static_cast<double>(mixed);
         }
       }
@@ -83,7 +85,8 @@ TEST_CASE("attention: gradients against finite differences, with dropout too") {
         return dot(probe, mixed);
       };
       loss();
-      attention::backward(call.context(), width, heads, qkv.data(), logsum.data(), probe.data(), qkv.gradient.data(), 0);
+      attention::backward(call.context(), width, heads, qkv.data(), logsum.data(), probe.data(), qkv.gradient.data(),
+                          0);
       check_gradients(loss, {&qkv});
     }
 }

@@ -20,7 +20,8 @@ template <class Real>
 std::vector<Real> fill(std::size_t count, int salt) {
   std::vector<Real> result(count);
   for (std::size_t index = 0; index < count; ++index)
-    result[index] = static_cast<Real>(static_cast<int>((index * 31 + static_cast<std::size_t>(salt)) % 17) - 8) * Real(0.25);
+    result[index] =
+        static_cast<Real>(static_cast<int>((index * 31 + static_cast<std::size_t>(salt)) % 17) - 8) * Real(0.25);
   return result;
 }
 
@@ -73,11 +74,12 @@ TEST_CASE_TEMPLATE("blas: with beta 0 the old result is not read", Real, float, 
 TEST_CASE("blas: empty products are not asked for, and absurd ones are refused") {
   weft::blas::handle<space> state;
   float one = 1.0F;
-  weft::blas::gemm<space, float>(state, transpose::no, transpose::no, 0, 1, 1, 1.0F, {&one, 1}, {&one, 1}, 0.0F, {&one, 1});
+  weft::blas::gemm<space, float>(state, transpose::no, transpose::no, 0, 1, 1, 1.0F, {&one, 1}, {&one, 1}, 0.0F,
+                                 {&one, 1});
   CHECK(one == 1.0F);
   CHECK_THROWS_WITH_AS(
-      (weft::blas::gemm<space, float>(state, transpose::no, transpose::no, 3000000000LL, 1, 1, 1.0F, {&one, 1}, {&one, 1},
-                                      0.0F, {&one, 1})),
+      (weft::blas::gemm<space, float>(state, transpose::no, transpose::no, 3000000000LL, 1, 1, 1.0F, {&one, 1},
+                                      {&one, 1}, 0.0F, {&one, 1})),
       "weft::blas: the number of rows is 3000000000, which 32-bit BLAS cannot take; cut the micro-batch smaller",
       weft::error);
 }

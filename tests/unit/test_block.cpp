@@ -19,10 +19,12 @@ constexpr weft::model::gpt_size size{.vocabulary = 13, .positions = 8, .width = 
 using block = weft::model::block<size>;
 using head = weft::model::head<size>;
 
-std::vector<std::unique_ptr<tensor>> parameters_of(std::vector<weft::parameters::parameter_descriptor> const& described) {
+std::vector<std::unique_ptr<tensor>> parameters_of(
+    std::vector<weft::parameters::parameter_descriptor> const& described) {
   std::vector<std::unique_ptr<tensor>> made;
   for (auto const& each : described)
-    made.push_back(std::make_unique<tensor>(each.name, each.elements(), 10 + static_cast<std::uint32_t>(made.size()), 0.5));
+    made.push_back(
+        std::make_unique<tensor>(each.name, each.elements(), 10 + static_cast<std::uint32_t>(made.size()), 0.5));
   return made;
 }
 

@@ -32,7 +32,8 @@ TEST_CASE("cross_entropy: the sum over counted rows, and its gradient") {
       long double sum = 0.0L;
       for (int c = 0; c < columns; ++c)
         sum += std::exp(static_cast<long double>(logits.value[static_cast<std::size_t>(row * columns + c)]));
-      wanted += std::log(sum) - static_cast<long double>(logits.value[static_cast<std::size_t>(row * columns + target)]);
+      wanted +=
+          std::log(sum) - static_cast<long double>(logits.value[static_cast<std::size_t>(row * columns + target)]);
     }
     CHECK(loss() == doctest::Approx(static_cast<double>(wanted / 3.0L)).epsilon(1e-13));
     logits.gradient = logits.value;

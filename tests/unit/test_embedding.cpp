@@ -10,7 +10,8 @@
 using namespace layer_fixture;
 
 namespace {
-using layer = weft::model::embedding<weft::model::gpt_size{.vocabulary = 9, .positions = 8, .width = 7, .heads = 1, .blocks = 1}>;
+using layer =
+    weft::model::embedding<weft::model::gpt_size{.vocabulary = 9, .positions = 8, .width = 7, .heads = 1, .blocks = 1}>;
 }
 
 TEST_CASE("embedding: gradients of both tables against finite differences, with dropout too") {

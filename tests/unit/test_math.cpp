@@ -42,8 +42,11 @@ std::vector<Real> numbers(int count, double low, double high) {
 
 TEST_CASE_TEMPLATE("math: exp is within 1.1 ulp from overflow down to the denormal numbers", Real, float, double) {
   bool const single = sizeof(Real) == 4;
-  range const ends[] = {{-1.0, 1.0}, {-20.0, 0.0}, {single ? -103.0 : -744.0, single ? -86.0 : -707.0},
-                            {single ? 80.0 : 700.0, single ? 88.7 : 709.7}, {-1e-6, 1e-6}};
+  range const ends[] = {{-1.0, 1.0},
+                        {-20.0, 0.0},
+                        {single ? -103.0 : -744.0, single ? -86.0 : -707.0},
+                        {single ? 80.0 : 700.0, single ? 88.7 : 709.7},
+                        {-1e-6, 1e-6}};
   for (range const& each : ends) {
     double worst = 0.0;
     for (Real const x : numbers<Real>(40000, each.low, each.high))
@@ -88,7 +91,7 @@ TEST_CASE_TEMPLATE("math: a vector body and its tail give the same bits", Real, 
     for (std::size_t index = 0; index < count; ++index) exps[index] = weft::math::exp(x[index]);
     for (std::size_t index = 0; index < count; ++index) tanhs[index] = weft::math::tanh(x[index]);
     for (std::size_t index = 0; index < count; ++index) {
-      Real volatile const alone = x[index];
+      Real const volatile alone = x[index];
       REQUIRE(exps[index] == weft::math::exp(Real(alone)));
       REQUIRE(tanhs[index] == weft::math::tanh(Real(alone)));
     }

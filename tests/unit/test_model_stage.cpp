@@ -61,7 +61,10 @@ struct rig {
   int slots;
 
   explicit rig(std::vector<layer_range> ranges, int slot_count = 3)
-      : layers(ranges), stage(ranges, every(ranges), largest, 5), stages(static_cast<int>(ranges.size())), slots(slot_count) {
+      : layers(ranges),
+        stage(ranges, every(ranges), largest, 5),
+        stages(static_cast<int>(ranges.size())),
+        slots(slot_count) {
     for (int each = 0; each < stages; ++each) {
       stage.prepare(each, {.activation = slots, .weight_context = slots});
       layout[each] = stage.boundary({each, each + 1});
@@ -188,7 +191,8 @@ TEST_CASE("model_stage: the whole model's gradients against finite differences")
     layer_fixture::check_gradients(
         [&] {
           for (auto const& entry : store.entries())
-            std::decay_t<decltype(store)>::write(store.value(entry), tensors[place[entry.descriptor.name]].value.data());
+            std::decay_t<decltype(store)>::write(store.value(entry),
+                                                 tensors[place[entry.descriptor.name]].value.data());
           return made.loss(batch);
         },
         all);
@@ -336,10 +340,11 @@ TEST_CASE("model_stage: a rank without the head reports zeros, without tokens it
 
 TEST_CASE("model_stage: what cannot be is refused with a remedy") {
   using stage = weft::model::model_stage<model, float, space>;
-  CHECK_THROWS_WITH_AS(stage({{0, 2}, {3, 4}}, {0}, largest, 5),
-                       "weft::model_stage: stage 1 has layers [3, 4), but must begin with layer 2; give every stage the "
-                       "range that follows its predecessor's",
-                       weft::error);
+  CHECK_THROWS_WITH_AS(
+      stage({{0, 2}, {3, 4}}, {0}, largest, 5),
+      "weft::model_stage: stage 1 has layers [3, 4), but must begin with layer 2; give every stage the "
+      "range that follows its predecessor's",
+      weft::error);
   CHECK_THROWS_WITH_AS(stage({{0, 3}}, {0}, largest, 5),
                        "weft::model_stage: the stages hold 3 layers, the model has 4; make the ranges add up",
                        weft::error);

@@ -19,7 +19,10 @@ using weft::parameters::initializer;
 using weft::parameters::parameter_descriptor;
 
 parameter_descriptor normal(std::string name, std::int64_t rows, std::int64_t columns) {
-  return {.name = std::move(name), .extents = {rows, columns, 1, 1}, .dimensions = 2, .init = initializer::normal,
+  return {.name = std::move(name),
+          .extents = {rows, columns, 1, 1},
+          .dimensions = 2,
+          .init = initializer::normal,
           .standard_deviation = 0.5};
 }
 
@@ -43,9 +46,12 @@ TEST_CASE("parameter_store: entries lie one after the other, at fixed addresses,
   CHECK(made.entries()[2].elements == 4);
   auto const& entry = made.entries()[1];
   CHECK(made.value(entry).extent(0) == 64);
-  std::vector<float*> const all = {made.value(entry).data(),      made.next_value(entry).data(),
-                                   made.gradient(entry).data(),   made.first_moment(entry).data(),
-                                   made.next_first_moment(entry).data(), made.second_moment(entry).data(),
+  std::vector<float*> const all = {made.value(entry).data(),
+                                   made.next_value(entry).data(),
+                                   made.gradient(entry).data(),
+                                   made.first_moment(entry).data(),
+                                   made.next_first_moment(entry).data(),
+                                   made.second_moment(entry).data(),
                                    made.next_second_moment(entry).data()};
   CHECK(all.size() == static_cast<std::size_t>(store::copies));
   for (std::size_t one = 0; one < all.size(); ++one)
@@ -79,7 +85,8 @@ TEST_CASE("parameter_store: initial values depend on seed, name and element only
 
 TEST_CASE("parameter_store: a longer tensor begins with the same numbers, and the other kinds are constant") {
   store made;
-  made.add_stage(0, {normal("w", 1, 10), {.name = "one", .extents = {3, 1, 1, 1}, .init = initializer::ones},
+  made.add_stage(0, {normal("w", 1, 10),
+                     {.name = "one", .extents = {3, 1, 1, 1}, .init = initializer::ones},
                      {.name = "zero", .extents = {3, 1, 1, 1}}});
   made.initialize(7);
   store longer;

@@ -40,7 +40,7 @@ TEST_CASE("random: normal numbers have the moments of a normal distribution") {
     }
   }
   double const draws = 2.0 * count;
-  CHECK(std::abs(sums[1] / draws) < 0.006);                // four standard errors each
+  CHECK(std::abs(sums[1] / draws) < 0.006);  // four standard errors each
   CHECK(std::abs(sums[2] / draws - 1.0) < 0.009);
   CHECK(std::abs(sums[3] / draws) < 0.025);
   CHECK(std::abs(sums[4] / draws - 3.0) < 0.07);

@@ -24,10 +24,10 @@
 #define WEFT_RESTRICT KOKKOS_RESTRICT
 #endif
 
-// WEFT_INDEPENDENT before a loop: its iterations share no memory, whatever pointers may point to (what `restrict` says of
-// a functor's members is lost when it is inlined). WEFT_KEEP_LOOP: do not unroll before vectorising; g++ would otherwise
-// unroll a loop over sixteen lanes and vectorise the loop around it, by shuffling registers. Each is worth a factor of
-// two to three in row kernels. Devices need neither.
+// WEFT_INDEPENDENT before a loop: its iterations share no memory, whatever pointers may point to (what `restrict` says
+// of a functor's members is lost when it is inlined). WEFT_KEEP_LOOP: do not unroll before vectorising; g++ would
+// otherwise unroll a loop over sixteen lanes and vectorise the loop around it, by shuffling registers. Each is worth a
+// factor of two to three in row kernels. Devices need neither.
 #if defined(__CUDACC__) || defined(__HIPCC__)
 #define WEFT_INDEPENDENT
 #define WEFT_KEEP_LOOP
@@ -49,8 +49,7 @@ inline constexpr int kokkos_version = KOKKOS_VERSION;
 
 /// True if Space runs on the host's cores and may be handed host pointers.
 template <class Space>
-inline constexpr bool is_host_space =
-    std::is_same_v<typename Space::memory_space, Kokkos::HostSpace>;
+inline constexpr bool is_host_space = std::is_same_v<typename Space::memory_space, Kokkos::HostSpace>;
 
 /// An unmanaged flat view on memory of Space; how weft hands out parts of the buffers it owns.
 template <class Real, class Space>

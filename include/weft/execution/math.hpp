@@ -7,9 +7,9 @@
 ///
 /// `exp` and `tanh` are written out here, without branches, tables or library calls, so that g++ vectorises the loops
 /// they stand in (libm's scalar expf would cost more than the matrix products of a small model) and so that a vector
-/// body and its scalar tail give the same bits. They need IEEE arithmetic in round-to-nearest without contraction, which
-/// `weft::numerics` asks for. Largest errors: exp 1.0 ulp, tanh 2 ulp, for float and double (tests/unit/test_math.cpp).
-/// Overflow gives infinity, NaN stays NaN.
+/// body and its scalar tail give the same bits. They need IEEE arithmetic in round-to-nearest without contraction,
+/// which `weft::numerics` asks for. Largest errors: exp 1.0 ulp, tanh 2 ulp, for float and double
+/// (tests/unit/test_math.cpp). Overflow gives infinity, NaN stays NaN.
 
 #include <weft/config.hpp>
 
@@ -29,7 +29,8 @@ struct constants;
 template <>
 struct constants<float> {
   using bits = std::uint32_t;
-  static constexpr float rounder = 12582912.0F;  // 1.5 * 2^23: adding it rounds to an integer and leaves it in the low bits
+  static constexpr float rounder =
+      12582912.0F;  // 1.5 * 2^23: adding it rounds to an integer and leaves it in the low bits
   static constexpr bits rounder_bits = 0x4B400000U;
   static constexpr bits bias = 127;
   static constexpr int mantissa = 23;
@@ -69,12 +70,12 @@ struct constants<double> {
 
   static KOKKOS_FORCEINLINE_FUNCTION double exp_tail(double r) {
     double const low = 0.5 + r * (0.1666666666666667 + r * (0.04166666666666667 + r * 0.008333333333326084));
-    double const high = 0.0013888888888883711 +
-                        r * (0.0001984126987500228 +
-                             r * (2.480158732567746e-05 +
-                                  r * (2.755725517000089e-06 +
-                                       r * (2.755727347871858e-07 +
-                                            r * (2.5105312729622103e-08 + r * 2.09147553258932e-09)))));
+    double const high =
+        0.0013888888888883711 +
+        r * (0.0001984126987500228 +
+             r * (2.480158732567746e-05 +
+                  r * (2.755725517000089e-06 +
+                       r * (2.755727347871858e-07 + r * (2.5105312729622103e-08 + r * 2.09147553258932e-09)))));
     return low + (r * r) * (r * r) * high;
   }
 
@@ -98,8 +99,8 @@ template <class Real>
 KOKKOS_FORCEINLINE_FUNCTION Real choose(bool condition, Real yes, Real no) {
   using bits = typename constants<Real>::bits;
   bits const mask = bits{0} - static_cast<bits>(condition);
-  return __builtin_bit_cast(Real, static_cast<bits>((__builtin_bit_cast(bits, yes) & mask) |
-                                                    (__builtin_bit_cast(bits, no) & ~mask)));
+  return __builtin_bit_cast(
+      Real, static_cast<bits>((__builtin_bit_cast(bits, yes) & mask) | (__builtin_bit_cast(bits, no) & ~mask)));
 }
 
 }  // namespace detail

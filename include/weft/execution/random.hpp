@@ -4,8 +4,8 @@
 
 /// @file
 /// Random numbers that know no state: Philox 4x32 with ten rounds (Salmon et al., SC11). A number is a function of a
-/// 64-bit key and a 128-bit counter, so it may be keyed by what it is for (seed, step, layer, sample, element) and never
-/// by which rank or thread draws it.
+/// 64-bit key and a 128-bit counter, so it may be keyed by what it is for (seed, step, layer, sample, element) and
+/// never by which rank or thread draws it.
 
 #include <weft/config.hpp>
 #include <weft/execution/math.hpp>
@@ -38,10 +38,9 @@ KOKKOS_INLINE_FUNCTION constexpr words philox(words counter, key which) {
   for (int round = 0; round < 10; ++round) {
     std::uint64_t const first = std::uint64_t{0xD2511F53U} * counter.word[0];
     std::uint64_t const second = std::uint64_t{0xCD9E8D57U} * counter.word[2];
-    counter = words{{static_cast<std::uint32_t>(second >> 32) ^ counter.word[1] ^ which.low,
-                     static_cast<std::uint32_t>(second),
-                     static_cast<std::uint32_t>(first >> 32) ^ counter.word[3] ^ which.high,
-                     static_cast<std::uint32_t>(first)}};
+    counter = words{
+        {static_cast<std::uint32_t>(second >> 32) ^ counter.word[1] ^ which.low, static_cast<std::uint32_t>(second),
+         static_cast<std::uint32_t>(first >> 32) ^ counter.word[3] ^ which.high, static_cast<std::uint32_t>(first)}};
     which.low += 0x9E3779B9U;
     which.high += 0xBB67AE85U;
   }

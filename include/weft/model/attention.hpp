@@ -33,8 +33,8 @@ struct attention_tile {
   std::int64_t length;
   std::int64_t sequence;
 
-  /// Where a row that sees `count` keys stops being computed: whole groups of lanes, so that vector loops have no tails.
-  /// Scores from `count` on are minus infinity, their probabilities exactly 0.
+  /// Where a row that sees `count` keys stops being computed: whole groups of lanes, so that vector loops have no
+  /// tails. Scores from `count` on are minus infinity, their probabilities exactly 0.
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION std::int64_t stop(std::int64_t count) const {
     constexpr std::int64_t group = lanes<float>::count;
     std::int64_t const whole = (count + group - 1) / group * group;

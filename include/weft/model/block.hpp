@@ -27,13 +27,13 @@ template <class Real>
 struct block_saved {
   Real* mean_1;
   Real* rstd_1;
-  Real* qkv;      ///< [tokens][3 width]
-  Real* logsum;   ///< [sequences][heads][length]
-  Real* mixed;    ///< attention's output [tokens][width]
-  Real* middle;   ///< [tokens][width]
+  Real* qkv;     ///< [tokens][3 width]
+  Real* logsum;  ///< [sequences][heads][length]
+  Real* mixed;   ///< attention's output [tokens][width]
+  Real* middle;  ///< [tokens][width]
   Real* mean_2;
   Real* rstd_2;
-  Real* hidden;   ///< before GELU [tokens][4 width]
+  Real* hidden;  ///< before GELU [tokens][4 width]
 
   constexpr block_saved(arena& memory, extents size, int width, int heads)
       : mean_1(memory.take<Real>(size.tokens())),
@@ -55,7 +55,7 @@ struct block_kept {
   Real* normed_2;
   Real* grad_normed_2;
   Real* grad_middle;
-  Real* grad_qkv;     ///< [tokens][3 width]
+  Real* grad_qkv;  ///< [tokens][3 width]
   Real* normed_1;
   Real* grad_normed_1;
 
@@ -81,8 +81,17 @@ struct block {
   static constexpr bool is_last = false;
 
   /// Parameters in this order; names as in Hugging Face's GPT-2 for block `index`.
-  enum : int { norm_1, norm_1_bias, attention_weight, attention_bias, projection_weight, projection_bias, norm_2,
-               norm_2_bias, mlp_weight };
+  enum : int {
+    norm_1,
+    norm_1_bias,
+    attention_weight,
+    attention_bias,
+    projection_weight,
+    projection_bias,
+    norm_2,
+    norm_2_bias,
+    mlp_weight
+  };
 
   static std::vector<parameters::parameter_descriptor> describe(int index) {
     std::string const at = "transformer.h." + std::to_string(index) + ".";
@@ -121,7 +130,8 @@ struct block {
   static constexpr std::size_t weight_context_bytes(extents size) {
     return bytes_of<block_kept<Real>>(size, Size.width);
   }
-  /// The largest user is the MLP's forward (7 width a token, with dropout) or attention's backward (2 width and scores).
+  /// The largest user is the MLP's forward (7 width a token, with dropout) or attention's backward (2 width and
+  /// scores).
   template <class Real>
   static constexpr std::size_t workspace_bytes(extents size) {
     std::int64_t const rows = size.tokens() * Size.width;
@@ -145,8 +155,8 @@ struct block {
     if (context.dropout.rate > 0.0) {
       arena scratch = inner.workspace;
       Real* const branch = scratch.take<Real>(rows * Size.width);
-      linear::forward(inner, rows, Size.width, Size.width, kept.mixed, value[projection_weight],
-                      value[projection_bias], branch);
+      linear::forward(inner, rows, Size.width, Size.width, kept.mixed, value[projection_weight], value[projection_bias],
+                      branch);
       dropout::apply<Real, Space>(inner, 1, Size.width, branch, in, kept.middle);
     } else {
       linear::forward_residual(inner, rows, Size.width, Size.width, kept.mixed, value[projection_weight],
@@ -180,8 +190,8 @@ struct block {
     attention::backward(inner, Size.width, Size.heads, from.qkv, from.logsum, grad_mixed, to.grad_qkv, 0);
     linear::backward_input(inner, rows, Size.width, 3 * Size.width, to.grad_qkv, value[attention_weight],
                            to.grad_normed_1);
-    layer_norm::backward_input(inner, rows, Size.width, in, value[norm_1], value[norm_1_bias], from.mean_1,
-                               from.rstd_1, to.grad_normed_1, to.grad_middle, grad_in, to.normed_1);
+    layer_norm::backward_input(inner, rows, Size.width, in, value[norm_1], value[norm_1_bias], from.mean_1, from.rstd_1,
+                               to.grad_normed_1, to.grad_middle, grad_in, to.normed_1);
   }
 
   template <class Real, class Space>
@@ -193,8 +203,7 @@ struct block {
     block_kept<Real> const with(kept_memory, context.size, Size.width);
     std::int64_t const rows = context.tokens();
     auto const& gradient = context.parameters.gradient;
-    mlp::backward_weight(context, Size.width, mlp_weight, 2, with.normed_2, grad_out, with.grad_hidden,
-                         with.activated);
+    mlp::backward_weight(context, Size.width, mlp_weight, 2, with.normed_2, grad_out, with.grad_hidden, with.activated);
     layer_norm::backward_weight(context, rows, Size.width, from.middle, from.mean_2, from.rstd_2, with.grad_normed_2,
                                 gradient[norm_2], gradient[norm_2_bias]);
     arena scratch = context.workspace;
@@ -208,8 +217,8 @@ struct block {
   }
 
  private:
-  static parameters::parameter_descriptor vector(
-      std::string name, std::int64_t elements, parameters::initializer init = parameters::initializer::zeros) {
+  static parameters::parameter_descriptor vector(std::string name, std::int64_t elements,
+                                                 parameters::initializer init = parameters::initializer::zeros) {
     return {.name = std::move(name), .extents = {elements, 1, 1, 1}, .dimensions = 1, .init = init, .decay = false};
   }
   static parameters::parameter_descriptor table(std::string name, std::int64_t inputs, std::int64_t outputs,

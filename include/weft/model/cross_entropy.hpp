@@ -87,8 +87,8 @@ struct cross_entropy {
 
   /// logits become the gradient of the batch's mean loss.
   template <class Real, class Space>
-  static void backward(layer_context<Real, Space> const& context, std::int64_t rows, std::int64_t columns,
-                       Real* logits, Real const* logsum) {
+  static void backward(layer_context<Real, Space> const& context, std::int64_t rows, std::int64_t columns, Real* logits,
+                       Real const* logsum) {
     execution::for_each(context.space(), rows,
                         kernels::cross_entropy_backward<Real>{logits, context.targets, logsum,
                                                               static_cast<Real>(context.gradient_scale), columns});

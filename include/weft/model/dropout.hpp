@@ -36,10 +36,10 @@ struct dropout_mask {
   /// The words of elements 4 * group .. 4 * group + 3 of one sample. The top bit of the place keeps these counters
   /// apart from those that initialise parameters.
   [[nodiscard]] KOKKOS_INLINE_FUNCTION random::words draw(std::int64_t sequence, std::int64_t group) const {
-    return random::philox(random::words{{static_cast<std::uint32_t>(group),
-                                         static_cast<std::uint32_t>(first_sample + sequence), place | 0x80000000U,
-                                         step}},
-                          key);
+    return random::philox(
+        random::words{{static_cast<std::uint32_t>(group), static_cast<std::uint32_t>(first_sample + sequence),
+                       place | 0x80000000U, step}},
+        key);
   }
   [[nodiscard]] KOKKOS_INLINE_FUNCTION Real factor(random::words const& drawn, std::int64_t element) const {
     // chosen, not indexed: a device keeps the four words in registers

@@ -69,8 +69,8 @@ struct scatter_rows {
 
 }  // namespace kernels
 
-/// Token table plus learned positions: the first layer. Parameters: wte [vocabulary][width] (tied with the head: use site
-/// 0), wpe [positions][width].
+/// Token table plus learned positions: the first layer. Parameters: wte [vocabulary][width] (tied with the head: use
+/// site 0), wpe [positions][width].
 template <gpt_size Size>
 struct embedding {
   static constexpr bool is_first = true;
@@ -132,10 +132,10 @@ struct embedding {
     Real const* const grad = dropout::backward(context, 0, Size.width, grad_out, workspace);
     auto const cut = execution::cut_columns(context.space(), Size.width);
     for (int table = 0; table < 2; ++table)
-      execution::for_each(context.space(), cut.pieces(),
-                          kernels::scatter_rows<Real>{table == 0 ? context.inputs : nullptr, grad,
-                                                      context.parameters.gradient[table], context.tokens(),
-                                                      context.size.sequence_length, cut});
+      execution::for_each(
+          context.space(), cut.pieces(),
+          kernels::scatter_rows<Real>{table == 0 ? context.inputs : nullptr, grad, context.parameters.gradient[table],
+                                      context.tokens(), context.size.sequence_length, cut});
   }
 };
 

@@ -20,8 +20,8 @@ namespace weft::inline v1::model {
 /// GPT-2 (Radford et al. 2019): learned positions, pre-LayerNorm blocks, GELU (tanh), tied embedding and head. Layers
 /// for the partition: embedding, one per block, head. Parameter names are those of Hugging Face's GPT2LMHeadModel.
 ///
-/// Weights start as normal(0, 0.02), wpe too, projections onto the residual stream with 0.02 / sqrt(2 blocks), biases 0,
-/// norms 1.
+/// Weights start as normal(0, 0.02), wpe too, projections onto the residual stream with 0.02 / sqrt(2 blocks), biases
+/// 0, norms 1.
 template <gpt_size Size>
 struct gpt2 : chain<embedding<Size>, repeat<Size.blocks, block<Size>>, head<Size>> {
   static constexpr gpt_size size = Size;

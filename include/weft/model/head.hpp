@@ -39,7 +39,8 @@ struct head_kept {
   Real* grad_normed;
 
   constexpr head_kept(arena& memory, extents size, int width)
-      : normed(memory.take<Real>(size.tokens() * width)), grad_normed(memory.take<Real>(size.tokens() * width)) {}
+      : normed(memory.take<Real>(size.tokens() * width)),
+        grad_normed(memory.take<Real>(size.tokens() * width)) {}
 };
 
 /// The last layer: final norm, product with the transposed token table (tied: use site 1), softmax cross-entropy. Its

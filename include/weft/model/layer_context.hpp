@@ -24,11 +24,11 @@ struct layer_parameters {
 
 /// What decides a dropout mask, beside the element: never the rank, the stage or the micro-batch.
 struct dropout_keys {
-  double rate = 0.0;                ///< 0: no dropout
+  double rate = 0.0;  ///< 0: no dropout
   std::uint64_t seed = 0;
   std::uint64_t step = 0;
-  std::int64_t first_sample = 0;    ///< global index of the micro-batch's first sequence
-  int layer = 0;                    ///< number in the whole model
+  std::int64_t first_sample = 0;  ///< global index of the micro-batch's first sequence
+  int layer = 0;                  ///< number in the whole model
 };
 
 /// Everything a layer is told about one call: the engine's context, the library handle, shapes, parameters, tokens,
@@ -37,13 +37,13 @@ template <class Real, class Space>
 struct layer_context {
   stage_context<Space> const& stage;
   blas::handle<Space>& blas;
-  extents size;                       ///< of this micro-batch
+  extents size;  ///< of this micro-batch
   layer_parameters<Real> parameters;
-  arena workspace;                    ///< free again after the call; a layer works on copies
+  arena workspace;  ///< free again after the call; a layer works on copies
   std::int32_t const* inputs = nullptr;
   std::int32_t const* targets = nullptr;
-  double* loss_sum = nullptr;         ///< where the head leaves this micro-batch's sum of -log p
-  double gradient_scale = 1.0;        ///< 1 / counted tokens of the whole batch
+  double* loss_sum = nullptr;   ///< where the head leaves this micro-batch's sum of -log p
+  double gradient_scale = 1.0;  ///< 1 / counted tokens of the whole batch
   dropout_keys dropout;
 
   [[nodiscard]] Space const& space() const { return stage.space(); }

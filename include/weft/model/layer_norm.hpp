@@ -20,9 +20,7 @@ template <class Real>
 struct centred_square {
   Real const* row;
   Real middle;
-  KOKKOS_FORCEINLINE_FUNCTION Real operator()(std::int64_t c) const {
-    return (row[c] - middle) * (row[c] - middle);
-  }
+  KOKKOS_FORCEINLINE_FUNCTION Real operator()(std::int64_t c) const { return (row[c] - middle) * (row[c] - middle); }
 };
 
 /// dy w xhat.
@@ -152,8 +150,7 @@ struct layer_norm {
   template <class Real, class Space>
   static void forward(layer_context<Real, Space> const& context, std::int64_t rows, std::int64_t columns,
                       Real const* in, Real const* weight, Real const* bias, Real* out, Real* mean, Real* rstd) {
-    execution::for_each(context.space(), rows,
-                        kernels::norm_forward<Real>{in, weight, bias, out, mean, rstd, columns});
+    execution::for_each(context.space(), rows, kernels::norm_forward<Real>{in, weight, bias, out, mean, rstd, columns});
   }
 
   /// grad_in = d(norm)/d(in) grad_out + residual; `again` receives the forward output.
@@ -161,9 +158,9 @@ struct layer_norm {
   static void backward_input(layer_context<Real, Space> const& context, std::int64_t rows, std::int64_t columns,
                              Real const* in, Real const* weight, Real const* bias, Real const* mean, Real const* rstd,
                              Real const* grad_out, Real const* residual, Real* grad_in, Real* again) {
-    execution::for_each(context.space(), rows,
-                        kernels::norm_backward<Real>{in, weight, bias, mean, rstd, grad_out, residual, grad_in, again,
-                                                     columns});
+    execution::for_each(
+        context.space(), rows,
+        kernels::norm_backward<Real>{in, weight, bias, mean, rstd, grad_out, residual, grad_in, again, columns});
   }
 
   template <class Real, class Space>

@@ -12,8 +12,8 @@
 
 namespace weft::inline v1::model {
 
-/// out = residual + dropout(W2 gelu(W1 in + b1) + b2), hidden width four times the width. Parameters, from `first` on in
-/// the layer's list: W1, b1, W2, b2.
+/// out = residual + dropout(W2 gelu(W1 in + b1) + b2), hidden width four times the width. Parameters, from `first` on
+/// in the layer's list: W1, b1, W2, b2.
 struct mlp {
   static constexpr std::int64_t ratio = 4;
 
@@ -40,9 +40,9 @@ struct mlp {
   /// grad_in is the gradient of `in` alone; what flows past the branch is the caller's. Kept for dW: grad_hidden and
   /// activated, both [tokens][4 width].
   template <class Real, class Space>
-  static void backward_input(layer_context<Real, Space> const& context, std::int64_t width, int first,
-                             int dropout_site, Real const* hidden, Real const* grad_out, Real* grad_in,
-                             Real* grad_hidden, Real* activated) {
+  static void backward_input(layer_context<Real, Space> const& context, std::int64_t width, int first, int dropout_site,
+                             Real const* hidden, Real const* grad_out, Real* grad_in, Real* grad_hidden,
+                             Real* activated) {
     std::int64_t const rows = context.tokens();
     auto const& value = context.parameters.value;
     arena workspace = context.workspace;
@@ -62,8 +62,7 @@ struct mlp {
     Real const* const branch = dropout::backward(context, dropout_site, width, grad_out, workspace);
     linear::backward_weight(context, rows, ratio * width, width, activated, branch, gradient[first + 2],
                             gradient[first + 3]);
-    linear::backward_weight(context, rows, width, ratio * width, in, grad_hidden, gradient[first],
-                            gradient[first + 1]);
+    linear::backward_weight(context, rows, width, ratio * width, in, grad_hidden, gradient[first], gradient[first + 1]);
   }
 
   /// Two products forward.

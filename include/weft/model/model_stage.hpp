@@ -51,7 +51,11 @@ class model_stage {
   /// weft::error unless the ranges follow each other from 0 to Model::layer_count.
   model_stage(std::vector<topology::layer_range> layers, std::vector<int> const& my_stages, extents largest,
               std::uint64_t seed, Space const& space = Space{})
-      : layers_(std::move(layers)), largest_(largest), space_(space), blas_(space), stages_(layers_.size()) {
+      : layers_(std::move(layers)),
+        largest_(largest),
+        space_(space),
+        blas_(space),
+        stages_(layers_.size()) {
     check_layers();
     std::size_t scratch = 0;
     for (int const stage : my_stages) {
@@ -103,7 +107,8 @@ class model_stage {
   void begin(token_batch const& batch) {
     check_batch(batch);
     batch_ = batch;
-    std::size_t const count = static_cast<std::size_t>(batch.sequences) * static_cast<std::size_t>(batch.sequence_length);
+    std::size_t const count =
+        static_cast<std::size_t>(batch.sequences) * static_cast<std::size_t>(batch.sequence_length);
     if (has_embedding_) upload(inputs_, batch.inputs, count);
     if (has_head_) upload(targets_, batch.targets, count);
     if (loss_sums_.extent(0) < static_cast<std::size_t>(batch.micro_batches)) {
@@ -151,9 +156,10 @@ class model_stage {
     for (std::size_t index = data.layers.size(); index-- > 0;) {
       layer_place const& place = data.layers[index];
       Real* const to = index == 0 ? leaves : reinterpret_cast<Real*>(kept + place.grad_in);
-      call_backward(where, data, index, in, size, [&](auto layer, auto const& inner, Real const* fed, std::byte* saved) {
-        decltype(layer)::type::backward_input(inner, fed, from, to, saved, kept + place.kept);
-      });
+      call_backward(where, data, index, in, size,
+                    [&](auto layer, auto const& inner, Real const* fed, std::byte* saved) {
+                      decltype(layer)::type::backward_input(inner, fed, from, to, saved, kept + place.kept);
+                    });
       from = to;
       where.progress();
     }
@@ -169,9 +175,10 @@ class model_stage {
       bool const is_last_here = index + 1 == data.layers.size();
       Real const* const from =
           is_last_here ? input(grad_out) : reinterpret_cast<Real const*>(kept + data.layers[index + 1].grad_in);
-      call_backward(where, data, index, in, size, [&](auto layer, auto const& inner, Real const* fed, std::byte* saved) {
-        decltype(layer)::type::backward_weight(inner, fed, from, saved, kept + data.layers[index].kept);
-      });
+      call_backward(where, data, index, in, size,
+                    [&](auto layer, auto const& inner, Real const* fed, std::byte* saved) {
+                      decltype(layer)::type::backward_weight(inner, fed, from, saved, kept + data.layers[index].kept);
+                    });
       where.progress();
     }
   }
@@ -202,8 +209,7 @@ class model_stage {
     stage_data& data = stages_[static_cast<std::size_t>(stage)];
     layer_place const& place = data.layers.back();
     std::byte* const saved =
-        data.activations.data() + data.activation_bytes * static_cast<std::size_t>(last_forward_.slot) +
-        place.saved;
+        data.activations.data() + data.activation_bytes * static_cast<std::size_t>(last_forward_.slot) + place.saved;
     visit(place.number, [&](auto layer) {
       using layer_type = typename decltype(layer)::type;
       if constexpr (layer_type::is_last) {
@@ -232,13 +238,13 @@ class model_stage {
 
   /// Where a layer's things lie in its stage's slots, in bytes from the slot's begin.
   struct layer_place {
-    int number = 0;              ///< in the whole model
-    int first_entry = 0;         ///< of its parameters in the store
+    int number = 0;       ///< in the whole model
+    int first_entry = 0;  ///< of its parameters in the store
     int entries = 0;
-    std::size_t saved = 0;       ///< in the activation slot
-    std::size_t output = 0;      ///< in the activation slot, unless it is the stage's last layer
-    std::size_t kept = 0;        ///< in the weight-context slot
-    std::size_t grad_in = 0;     ///< in the weight-context slot, unless it is the stage's first layer
+    std::size_t saved = 0;    ///< in the activation slot
+    std::size_t output = 0;   ///< in the activation slot, unless it is the stage's last layer
+    std::size_t kept = 0;     ///< in the weight-context slot
+    std::size_t grad_in = 0;  ///< in the weight-context slot, unless it is the stage's first layer
   };
 
   struct stage_data {
@@ -309,7 +315,8 @@ class model_stage {
         has_embedding_ = has_embedding_ || layer::is_first;
         has_head_ = has_head_ || layer::is_last;
         place.saved = saved.used();
-        static_cast<void>(saved.take<std::byte>(static_cast<std::int64_t>(layer::template saved_bytes<Real>(largest_))));
+        static_cast<void>(
+            saved.take<std::byte>(static_cast<std::int64_t>(layer::template saved_bytes<Real>(largest_))));
         place.output = saved.used();
         if (number + 1 < data.range.last) static_cast<void>(saved.take<Real>(layer::output_elements(largest_)));
         place.kept = kept.used();
@@ -349,8 +356,8 @@ class model_stage {
       refuse("sequences have " + std::to_string(batch.sequence_length) + " tokens, buffers are for " +
              std::to_string(largest_.sequence_length) + "; raise extents::sequence_length or cut the sequences");
     if (micro_batch_range(batch, 0).count > largest_.sequences_per_micro_batch)
-      refuse("a micro-batch has " + std::to_string(micro_batch_range(batch, 0).count) +
-             " sequences, buffers are for " + std::to_string(largest_.sequences_per_micro_batch) +
+      refuse("a micro-batch has " + std::to_string(micro_batch_range(batch, 0).count) + " sequences, buffers are for " +
+             std::to_string(largest_.sequences_per_micro_batch) +
              "; raise extents::sequences_per_micro_batch or the number of micro-batches");
     std::int64_t const count = static_cast<std::int64_t>(batch.sequences) * batch.sequence_length;
     if (has_embedding_) check_tokens(batch.inputs, count, 0, "input");
@@ -360,8 +367,8 @@ class model_stage {
     for (std::int64_t index = 0; index < count; ++index)
       if (tokens[index] < smallest || tokens[index] >= Model::vocabulary)
         throw error("weft::model_stage: " + std::string(what) + " number " + std::to_string(index) + " is " +
-                    std::to_string(tokens[index]) + ", outside the vocabulary of " +
-                    std::to_string(Model::vocabulary) + "; check how the text was made into tokens");
+                    std::to_string(tokens[index]) + ", outside the vocabulary of " + std::to_string(Model::vocabulary) +
+                    "; check how the text was made into tokens");
   }
 
   void upload(token_view& to, std::int32_t const* from, std::size_t count) {
@@ -395,8 +402,12 @@ class model_stage {
                                           extents size) {
     sequence_range const range = micro_batch_range(batch_, where.micro_batch());
     std::int64_t const first_token = static_cast<std::int64_t>(range.first) * batch_.sequence_length;
-    layer_context<Real, Space> made{.stage = where, .blas = blas_, .size = size, .parameters = {},
-                                    .workspace = arena(workspace_.data()), .dropout = {}};
+    layer_context<Real, Space> made{.stage = where,
+                                    .blas = blas_,
+                                    .size = size,
+                                    .parameters = {},
+                                    .workspace = arena(workspace_.data()),
+                                    .dropout = {}};
     auto const& entries = store_.entries();
     for (int index = 0; index < place.entries; ++index) {
       auto const& entry = entries[static_cast<std::size_t>(place.first_entry + index)];
@@ -413,7 +424,8 @@ class model_stage {
     return made;
   }
 
-  /// What both halves of backward need of one layer: its input (the stage's, or its predecessor's output) and what F kept.
+  /// What both halves of backward need of one layer: its input (the stage's, or its predecessor's output) and what F
+  /// kept.
   template <class Call>
   void call_backward(context_type& where, stage_data& data, std::size_t index, views const& in, extents size,
                      Call const& call) {
@@ -425,9 +437,7 @@ class model_stage {
     visit(place.number, [&](auto layer) { call(layer, inner, fed, slot + place.saved); });
   }
 
-  static Real const* input(views const& side) {
-    return side.empty() ? nullptr : side[0].template view<Real>(0).data();
-  }
+  static Real const* input(views const& side) { return side.empty() ? nullptr : side[0].template view<Real>(0).data(); }
   static Real* sized(views& side, int position, extents size) {
     side[0].set_elements(0, is_between_layers(position) ? Model::boundary_elements(size) : 0);
     return side[0].template view<Real>(0).data();

@@ -26,11 +26,11 @@ struct token_batch {
   std::int32_t const* targets = nullptr;  ///< the same shape; -1: not counted in the loss
   int sequences = 0;
   int sequence_length = 0;
-  int micro_batches = 1;                  ///< see `micro_batch_range`
-  std::int64_t counted_tokens = 0;        ///< targets >= 0 in the whole batch: loss and gradients are means over these
-  std::uint64_t seed = 0;                 ///< keys of dropout's random numbers, with the sequence's index in the batch
+  int micro_batches = 1;            ///< see `micro_batch_range`
+  std::int64_t counted_tokens = 0;  ///< targets >= 0 in the whole batch: loss and gradients are means over these
+  std::uint64_t seed = 0;           ///< keys of dropout's random numbers, with the sequence's index in the batch
   std::uint64_t step = 0;
-  bool training = true;                   ///< false: no dropout
+  bool training = true;  ///< false: no dropout
 };
 
 /// Sequences [first, first + count) of a batch.

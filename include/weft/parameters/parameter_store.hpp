@@ -19,8 +19,8 @@
 namespace weft::inline v1::parameters {
 
 /// Owns every parameter of this rank's stages, and all that training keeps beside them, in flat buffers at fixed
-/// addresses: value, gradient, first and second moment. Value and moments have two version slots: STEP reads the current
-/// one and writes the next one, `commit` swaps, so a step that must not count is simply not committed.
+/// addresses: value, gradient, first and second moment. Value and moments have two version slots: STEP reads the
+/// current one and writes the next one, `commit` swaps, so a step that must not count is simply not committed.
 ///
 /// One entry is one *use site*: a tied parameter that is used twice on this rank has two entries, each with its own
 /// value and its own gradient accumulator. Does not communicate.
@@ -33,9 +33,9 @@ class parameter_store {
   struct entry {
     parameter_descriptor descriptor;
     int stage = 0;
-    std::int64_t offset = 0;    ///< of its first element in the stage's buffers
+    std::int64_t offset = 0;  ///< of its first element in the stage's buffers
     std::int64_t elements = 0;
-    int buffer = 0;             ///< which of the store's stages, in the order of `add_stage`
+    int buffer = 0;  ///< which of the store's stages, in the order of `add_stage`
   };
 
   /// Numbers of Real kept per parameter: two values, the gradient, twice two moments.
@@ -93,8 +93,8 @@ class parameter_store {
     for (stage_buffers const& each : buffers_) Kokkos::deep_copy(space, each.gradient, Real(0));
   }
 
-  /// Fills every current value as its descriptor says, and zeroes moments. A normal number is a function of (seed, name,
-  /// logical element), made on the host, so that all ranks, splits and backends start with the same bits.
+  /// Fills every current value as its descriptor says, and zeroes moments. A normal number is a function of (seed,
+  /// name, logical element), made on the host, so that all ranks, splits and backends start with the same bits.
   void initialize(std::uint64_t seed) const {
     for (entry const& each : entries_) {
       std::vector<Real> host(static_cast<std::size_t>(each.elements), Real(0));
@@ -109,9 +109,7 @@ class parameter_store {
   }
 
   /// Copies between a view of this store and host memory of as many elements; wait until done.
-  static void read(view_type const& from, Real* host) {
-    Kokkos::deep_copy(host_view(host, from.extent(0)), from);
-  }
+  static void read(view_type const& from, Real* host) { Kokkos::deep_copy(host_view(host, from.extent(0)), from); }
   static void write(view_type const& to, Real const* host) {
     Kokkos::deep_copy(to, const_host_view(host, to.extent(0)));
   }
@@ -142,10 +140,10 @@ class parameter_store {
     std::uint64_t const name = random::hash(descriptor.name);
     for (std::size_t first = 0; first < host.size(); first += 4) {
       std::uint64_t const group = first / 4;
-      random::words const drawn = random::philox(
-          random::words{{static_cast<std::uint32_t>(group), static_cast<std::uint32_t>(group >> 32),
-                         static_cast<std::uint32_t>(name), static_cast<std::uint32_t>(name >> 32)}},
-          random::make_key(seed));
+      random::words const drawn =
+          random::philox(random::words{{static_cast<std::uint32_t>(group), static_cast<std::uint32_t>(group >> 32),
+                                        static_cast<std::uint32_t>(name), static_cast<std::uint32_t>(name >> 32)}},
+                         random::make_key(seed));
       random::pair const low = random::normal(drawn.word[0], drawn.word[1]);
       random::pair const high = random::normal(drawn.word[2], drawn.word[3]);
       double const four[4] = {low.first, low.second, high.first, high.second};
