@@ -23,7 +23,7 @@ struct static_program {
       schedule::lower_once(schedule::write_table<Policy>(Ranks, MicroBatches).view(), options).view());
   static constexpr schedule::table_rows<Ranks> rows = schedule::rows_of(storage);
   static constexpr schedule::program_view view = schedule::view_of(storage, rows, Policy::name);
-  static constexpr schedule::verdict proof = schedule::play(view, Model);
+  static constexpr schedule::verdict proof = schedule::static_play<view, Model>::value;
 };
 
 /// The same with as many send slots as the proof needs: twice as many each time, as `lower` does.

@@ -236,7 +236,7 @@ class clockwork {
 
   program_view program;
   cost_model model;
-  channels lines;
+  channels<> lines;
   int micro_batches;
   bool has_posts = false;
   buffer<int> position;

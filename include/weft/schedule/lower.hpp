@@ -66,6 +66,7 @@ class lowering {
       out.advance(written);
       out.end_row();
     }
+    out.set_recomputes(options.recompute);
     out.set_slots(static_cast<buffer<slot_counts>&&>(found));
     return true;
   }
@@ -355,7 +356,7 @@ class lowering {
  public:
   program_view table;
   lower_options options;
-  channels lines;
+  channels<> lines;
   int stage_count;
   int micro_batches;
   buffer<in_flight> counts;
@@ -393,7 +394,7 @@ template <class Policy>
 constexpr table_size lowered_size(int ranks, int micro_batches, lower_options const& options = {}) {
   topology::stage_graph const graph =
       topology::stage_graph::chain(Policy::chunks * ranks).place(typename Policy::placement{}, ranks);
-  detail::channels const lines(graph.view(), Policy::work);
+  detail::channels<> const lines(graph.view(), Policy::work);
   int const stages = graph.view().stages * graph.view().copies;
   int posts = 0;
   for (int const channel : lines.of_post) posts += channel != 0;

@@ -23,11 +23,61 @@ namespace weft::inline v1::schedule {
 /// and memory proportional to the number of actions. Does not communicate.
 constexpr verdict play(program_view const& program, send_model model = send_model::rendezvous,
                        rank_figures* ranks = nullptr) {
-  detail::scanner scan(program, model);
+  detail::scanner<> scan(program, model);
   scan.run(ranks);
-  if (!scan.found.playable()) return scan.found;
-  detail::advance(scan);
-  return scan.found;
+  verdict found = scan.found;
+  if (found.playable()) detail::advance(scan, found);
+  return found;
 }
+
+namespace detail {
+
+/// The sizes of a program's play.
+constexpr play_size play_size_of(program_view const& program) {
+  play_size size;
+  size.ranks = program.ranks();
+  size.stages = program.stages() * program.graph.copies;
+  size.edges = program.graph.edge_count;
+  size.copies = program.graph.copies;
+  size.degree = channels<>(program).degree;
+  size.micro_batches = program.micro_batches;
+  for (int which = 0; program.is_lowered && which < size.stages; ++which) {
+    slot_counts const& own = program.slots[which];
+    int const messages[] = {own.receive_forward, own.receive_backward, own.send_forward, own.send_backward};
+    for (int const count : messages)
+      if (count > size.slots) size.slots = count;
+    if (own.activation > size.kept) size.kept = own.activation;
+    if (own.weight_context > size.kept) size.kept = own.weight_context;
+  }
+  return size;
+}
+
+template <play_size Size>
+constexpr scanner<fixed_store<Size>> scan_constant(program_view const& program, send_model model) {
+  scanner<fixed_store<Size>> scan(program, model);
+  scan.run(nullptr);
+  return scan;
+}
+
+template <class Store>
+constexpr verdict advance_constant(scanner<Store> const& scan) {
+  verdict found = scan.found;
+  if (found.playable()) advance(scan, found);
+  return found;
+}
+
+}  // namespace detail
+
+/// `play` of a program that is itself a constant: the same code on arrays of fixed size, in two constants, so that
+/// large plans stay inside the compilers' limits (clang: a million steps per constant).
+template <program_view const& Program, send_model Model = send_model::rendezvous>
+struct static_play {
+ private:
+  static constexpr detail::play_size size = detail::play_size_of(Program);
+  static constexpr detail::scanner<detail::fixed_store<size>> scanned = detail::scan_constant<size>(Program, Model);
+
+ public:
+  static constexpr verdict value = detail::advance_constant(scanned);
+};
 
 }  // namespace weft::inline v1::schedule

@@ -53,6 +53,7 @@ class program {
   }
 
   constexpr void set_slots(weft::detail::buffer<slot_counts> slots) { slots_ = std::move(slots); }
+  constexpr void set_recomputes(bool recomputes) { recomputes_ = recomputes; }
   constexpr void set_carry(carry_view carry) { carry_ = carry; }
 
   [[nodiscard]] constexpr int action_count() const { return size_; }
@@ -68,6 +69,7 @@ class program {
     result.carry = carry_;
     result.slots = slots_.data();
     result.is_lowered = !slots_.empty();
+    result.recomputes = recomputes_;
     result.name = name_.empty() ? "" : name_.data();
     return result;
   }
@@ -85,6 +87,7 @@ class program {
   int micro_batches_ = 0;
   work_set work_;
   carry_view carry_;
+  bool recomputes_ = false;
 };
 
 /// What a policy writes its rows into: `put(op::forward, stage, micro_batch)`.

@@ -55,6 +55,7 @@ struct program_view {
   slot_counts const* slots = nullptr;  ///< per stage; null before `lower`
   char const* name = "";
   bool is_lowered = false;  ///< `slots` is not null; asked in its place, since not every compiler compares addresses
+  bool recomputes = false;  ///< a lowered program has R actions
 
   [[nodiscard]] constexpr int ranks() const { return graph.ranks; }
   [[nodiscard]] constexpr int stages() const { return graph.stages; }

@@ -35,6 +35,7 @@ struct table {
   topology::edge edges[Size.edges > 0 ? Size.edges : 1] = {};
   slot_counts slots[Size.stages * Size.copies] = {};
   bool is_lowered = false;
+  bool recomputes = false;
   int micro_batches = 0;
   work_set work = {};
 };
@@ -56,6 +57,7 @@ constexpr table<Size> freeze(program_view const& program) {
   }
   for (int edge = 0; edge < Size.edges; ++edge) result.edges[edge] = program.graph.edges[edge];
   result.is_lowered = program.is_lowered;
+  result.recomputes = program.recomputes;
   result.micro_batches = program.micro_batches;
   result.work = program.work;
   return result;
@@ -86,6 +88,7 @@ constexpr program_view view_of(table<Size> const& from, table_rows<Size.ranks> c
   result.work = from.work;
   if (from.is_lowered) result.slots = from.slots;
   result.is_lowered = from.is_lowered;
+  result.recomputes = from.recomputes;
   result.name = name;
   return result;
 }

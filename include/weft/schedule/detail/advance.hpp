@@ -10,10 +10,12 @@ namespace weft::inline v1::schedule::detail {
 
 /// The part of `play` that needs other ranks: advances every rank as far as it goes until all have ended or none can
 /// move. `scan` has proved that every message has both ends, so that a rank which cannot move waits in a circle.
+template <class Store = dynamic_store>
 class player {
  public:
-  constexpr explicit player(scanner& scanned)
+  constexpr player(scanner<Store> const& scanned, verdict& result)
       : scan(scanned),
+        found(result),
         program(scanned.program),
         lines(scanned.lines),
         ranks(program.ranks()),
@@ -24,7 +26,6 @@ class player {
         ran(scan.has_posts ? 0 : scan.done.size()) {}
 
   constexpr void run() {
-    verdict& found = scan.found;
     bool const queues = found.model == send_model::in_issue_order && scan.has_posts;
     bool const plain = found.model == send_model::rendezvous || found.model == send_model::buffered;
     if (scan.has_posts) check_pairs();
@@ -76,7 +77,7 @@ class player {
     int const count = micro_batches;
     int const degree = lines.degree;
     int const stages = program.graph.stages;
-    bool const waits_for_slots = scan.found.model != send_model::buffered;
+    bool const waits_for_slots = found.model != send_model::buffered;
     int const* const channel_of = lines.of_post.data();
     int const* const sent_as = scan.sent.data();
     int const* const received_as = scan.received.data();
@@ -116,7 +117,7 @@ class player {
   /// Under `blocking` and `in_issue_order`, which are asked for seldom.
   constexpr void advance_slowly(int rank) {
     row_view const row = program.row(rank);
-    send_model const model = scan.found.model;
+    send_model const model = found.model;
     int here = position[rank];
     for (; here < row.size; ++here) {
       action const& cell = row.actions[here];
@@ -187,7 +188,7 @@ class player {
         return true;
       }
     }
-    if (scan.found.model == send_model::buffered) return false;
+    if (found.model == send_model::buffered) return false;
     // The send that last used the output slot: of a forward by the edges out of the stage.
     int const out_first = forward ? out_begin[stage] : in_begin[stage];
     int const out_last = forward ? out_begin[stage + 1] : in_begin[stage + 1];
@@ -210,11 +211,11 @@ class player {
   }
 
   [[nodiscard]] constexpr bool arrived(int channel, int message) const {
-    if (scan.found.model == send_model::in_issue_order) return complete[message] == 3;
+    if (found.model == send_model::in_issue_order) return complete[message] == 3;
     return scan.sent.data()[message] <= sent.data()[channel];
   }
   [[nodiscard]] constexpr bool left(int channel, int message) const {
-    if (scan.found.model == send_model::in_issue_order) return complete[message] == 3;
+    if (found.model == send_model::in_issue_order) return complete[message] == 3;
     return scan.received.data()[message] <= received.data()[channel];
   }
 
@@ -241,8 +242,8 @@ class player {
   // --- in_issue_order: one queue per rank -------------------------------------------------------------------------
 
   constexpr void prepare_queues() {
-    group_begin = buffer<int>(ranks);
-    open = buffer<int>(ranks);
+    group_begin = typename Store::template array<int, Store::ranks>(ranks);
+    open = typename Store::template array<int, Store::ranks>(ranks);
     complete = buffer<unsigned char>(lines.count() * micro_batches);
   }
 
@@ -317,7 +318,7 @@ class player {
         (is_send ? sends : receives)[begin[pair] + (is_send ? sends_of : receives_of)[pair]++] = message;
       }
     for (int index = 0; index < total; ++index)
-      if (sends[index] != receives[index]) scan.found.pair_order_matches = false;
+      if (sends[index] != receives[index]) found.pair_order_matches = false;
   }
 
   // --- deadlock ---------------------------------------------------------------------------------------------------
@@ -382,7 +383,6 @@ class player {
   }
 
   constexpr void fill(int culprit, int victim, wait const& why, int circle) {
-    verdict& found = scan.found;
     found.what = defect::deadlock;
     found.rank = culprit;
     found.peer = victim;
@@ -408,22 +408,25 @@ class player {
     fill(reason(rank).peer, rank, reason(rank), 1);
   }
 
-  scanner& scan;
+  scanner<Store> const& scan;
+  verdict& found;
   program_view program;
-  channels const& lines;
+  channels<Store> const& lines;
   int ranks;
   int micro_batches;
-  buffer<int> position;
-  buffer<int> sent;      ///< [channel]: messages sent so far; message k has gone when its ordinal is at most this
-  buffer<int> received;  ///< [channel]: receives posted so far
+  typename Store::template array<int, Store::ranks> position;
+  typename Store::template array<int, Store::channels> sent;      ///< [channel]: messages sent so far; message k has gone when its ordinal is at most this
+  typename Store::template array<int, Store::channels> received;  ///< [channel]: receives posted so far
   buffer<unsigned char> ran;  ///< tables without posts: bit 1 forward, bit 2 backward
-  buffer<int> group_begin;
-  buffer<int> open;      ///< posts of the current group that have not completed
+  typename Store::template array<int, Store::ranks> group_begin;
+  typename Store::template array<int, Store::ranks> open;      ///< posts of the current group that have not completed
   buffer<unsigned char> complete;  ///< [message]: bit 1 sent, bit 2 received, both active
 };
 
-constexpr void advance(scanner& scan) {
-  player play(scan);
+/// Plays what was scanned; `found` is the scan's verdict and becomes the play's.
+template <class Store>
+constexpr void advance(scanner<Store> const& scan, verdict& found) {
+  player<Store> play(scan, found);
   play.run();
 }
 

@@ -4,6 +4,7 @@
 
 #include <weft/config.hpp>
 #include <weft/detail/buffer.hpp>
+#include <weft/schedule/detail/store.hpp>
 #include <weft/schedule/op.hpp>
 #include <weft/schedule/program_view.hpp>
 #include <weft/topology/stage_graph.hpp>
@@ -22,10 +23,9 @@ inline constexpr int largest_legal_tag = 32767;
 
 namespace weft::inline v1::schedule::detail {
 
-using weft::detail::buffer;
-
 /// The graph as lookups: which edges enter and leave a stage, in graph order, and whether they cross ranks.
 /// A `channel` is one direction of one edge of one copy, and its number is its tag.
+template <class Store = dynamic_store>
 struct channels {
   explicit constexpr channels(program_view const& program) : channels(program.graph, program.work) {}
 
@@ -43,7 +43,7 @@ struct channels {
       out_begin[stage + 1] += out_begin[stage];
       in_begin[stage + 1] += in_begin[stage];
     }
-    buffer<int> next(in_begin);
+    typename Store::template array<int, Store::stages + 1> next(in_begin);
     for (int edge = 0; edge < view.edge_count; ++edge) in_edges[next[view.edges[edge].destination]++] = edge;
     for (int copy = 0; copy < view.copies; ++copy)
       for (int edge = 0; edge < view.edge_count; ++edge)
@@ -57,7 +57,7 @@ struct channels {
       if (out > degree) degree = out;
       if (in > degree) degree = in;
     }
-    of_post = buffer<int>(view.stages * view.copies * 4 * degree);
+    of_post = typename Store::template array<int, Store::posts>(view.stages * view.copies * 4 * degree);
     for (int copy = 0; copy < view.copies; ++copy)
       for (int stage = 0; stage < view.stages; ++stage) {
         int* const own = of_post.data() + (copy * view.stages + stage) * 4 * degree;
@@ -83,13 +83,13 @@ struct channels {
   }
 
   topology::stage_graph_view graph;
-  buffer<int> out_begin;  ///< edges of stage s: [out_begin[s], out_begin[s + 1]), since edges are ordered by source
-  buffer<int> in_begin;
-  buffer<int> in_edges;   ///< edges into stage s: in_edges[in_begin[s] .. in_begin[s + 1])
-  buffer<bool> crosses;   ///< [copy * edge_count + edge]
+  typename Store::template array<int, Store::stages + 1> out_begin;  ///< edges of stage s: [out_begin[s], out_begin[s + 1]), since edges are ordered by source
+  typename Store::template array<int, Store::stages + 1> in_begin;
+  typename Store::template array<int, Store::edges> in_edges;   ///< edges into stage s: in_edges[in_begin[s] .. in_begin[s + 1])
+  typename Store::template array<bool, Store::wires> crosses;   ///< [copy * edge_count + edge]
   bool has_local = false; ///< some edge stays on its rank
   int degree = 1;         ///< the most edges on one side of a stage
-  buffer<int> of_post;    ///< see `posts`
+  typename Store::template array<int, Store::posts> of_post;    ///< see `posts`
 
  private:
   [[nodiscard]] constexpr int channel(int edge, int copy, bool forward, work_set const& work) const {

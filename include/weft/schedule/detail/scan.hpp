@@ -5,6 +5,7 @@
 #include <weft/config.hpp>
 #include <weft/detail/buffer.hpp>
 #include <weft/schedule/detail/channels.hpp>
+#include <weft/schedule/detail/store.hpp>
 #include <weft/schedule/program_view.hpp>
 #include <weft/schedule/verdict.hpp>
 
@@ -12,6 +13,7 @@ namespace weft::inline v1::schedule::detail {
 
 /// The part of `play` that needs no clock: each row is read once, in order. Everything found here holds under every
 /// send model. Written with plain arrays and few calls, since it runs in the compiler.
+template <class Store = dynamic_store>
 class scanner {
  public:
   // Bits of `done`, per (copy, stage, micro-batch).
@@ -34,16 +36,16 @@ class scanner {
   }
 
   constexpr void run(rank_figures* ranks) {
-    if (!survey()) return;
-    buffer<int> per_stage_last(stages * program.graph.copies);
-    last_added = static_cast<buffer<int>&&>(per_stage_last);
+    survey();
+    last_added = typename Store::template array<int, Store::stages>(stages * program.graph.copies);
     for (int& last : last_added) last = -1;
-    ended_at = buffer<int>(stages * program.graph.copies);
+    ended_at = typename Store::template array<int, Store::stages>(stages * program.graph.copies);
     has_slots = program.is_lowered;
     if (has_slots) prepare_slots();
     if (has_posts) prepare_posts();
     for (int rank = 0; rank < program.ranks(); ++rank) {
       figures = rank_figures{};
+      found.actions += program.row(rank).size;
       scan_row(rank);
       if (figures.peak_activations > found.peak_activations) found.peak_activations = figures.peak_activations;
       if (figures.peak_in_flight > found.peak_in_flight) found.peak_in_flight = figures.peak_in_flight;
@@ -60,54 +62,52 @@ class scanner {
   }
 
   program_view program;
-  channels lines;
+  channels<Store> lines;
   int stages;
   int micro_batches;
   bool has_posts = false;
   verdict found;
-  buffer<unsigned char> done;
-  buffer<int> sent;      ///< [channel][micro-batch]: ordinal of the send on its channel, from 1
-  buffer<int> received;  ///< the same of the receive
-  buffer<int> blocker;   ///< [channel][micro-batch]: 1 + micro-batch whose send last used this one's slot, or 0
+  typename Store::template array<unsigned char, Store::items> done;
+  typename Store::template array<int, Store::messages> sent;      ///< [channel][micro-batch]: ordinal of the send on its channel, from 1
+  typename Store::template array<int, Store::messages> received;  ///< the same of the receive
+  typename Store::template array<int, Store::messages> blocker;   ///< [channel][micro-batch]: 1 + micro-batch whose send last used this one's slot, or 0
 
  private:
-  /// Ranges, placement and which kinds of action there are. Nothing below may be read when this fails.
-  constexpr bool survey() {
-    auto const& graph = program.graph;
-    unsigned kinds = 0;
-    int const stage_limit = stages;
-    int const copy_limit = graph.copies;
-    unsigned const micro_batch_limit = static_cast<unsigned>(micro_batches);
-    int const* const rank_of_stage = graph.rank_of_stage;
-    for (int rank = 0; rank < program.ranks(); ++rank) {
-      row_view const row = program.row(rank);
-      int const size = row.size;
-      action const* const actions = row.actions;
-      found.actions += size;
-      for (int index = 0; index < size; ++index) {
-        action const cell = actions[index];
-        kinds |= 1u << static_cast<unsigned>(cell.what);
-        if (cell.stage < stage_limit && cell.micro_batch < micro_batch_limit && cell.copy < copy_limit &&
-            rank_of_stage[cell.copy * stage_limit + cell.stage] == rank)
-          continue;
-        action const* const where = actions + index;
-        if (cell.what == op::norm) continue;
-        if (cell.stage >= stages) return report(defect::out_of_range, rank, where, -1, cell.stage, stages), false;
-        if (cell.copy >= graph.copies) return report(defect::out_of_range, rank, where, -1, cell.copy, graph.copies), false;
-        if (cell.micro_batch >= micro_batch_limit && cell.what < op::reduce_gradient)
-          return report(defect::out_of_range, rank, where, -1, static_cast<int>(cell.micro_batch), micro_batches), false;
-        if (graph.rank_of(cell.stage, cell.copy) != rank)
-          report(defect::wrong_rank, rank, where, graph.rank_of(cell.stage, cell.copy));
-      }
-    }
-    auto const any = [kinds](op what) { return (kinds >> static_cast<unsigned>(what) & 1u) != 0; };
-    has_posts = any(op::send_forward) || any(op::receive_forward) || any(op::send_backward) || any(op::receive_backward);
-    if (any(op::recompute))
+  /// Which kinds of action there are. A lowered program says so itself, and its rows are then read but once.
+  constexpr void survey() {
+    bool recomputes = program.recomputes;
+    if (program.is_lowered) {
+      for (int const channel : lines.of_post)
+        if (channel != 0) has_posts = true;
+    } else {
       for (int rank = 0; rank < program.ranks(); ++rank)
-        for (action const& cell : program.row(rank))
-          if (cell.what == op::recompute)
-            done[(cell.copy * stages + cell.stage) * micro_batches + static_cast<int>(cell.micro_batch)] = will_recompute;
-    return found.playable();
+        for (action const& cell : program.row(rank)) {
+          if (cell.what >= op::send_forward && cell.what <= op::receive_backward) has_posts = true;
+          if (cell.what == op::recompute) recomputes = true;
+        }
+    }
+    if (!recomputes) return;
+    for (int rank = 0; rank < program.ranks(); ++rank)
+      for (action const& cell : program.row(rank))
+        if (cell.what == op::recompute && is_in_range(cell))
+          done[(cell.copy * stages + cell.stage) * micro_batches + static_cast<int>(cell.micro_batch)] = will_recompute;
+  }
+
+  [[nodiscard]] constexpr bool is_in_range(action const& cell) const {
+    return cell.stage < stages && cell.copy < program.graph.copies && static_cast<int>(cell.micro_batch) >= 0 &&
+           static_cast<int>(cell.micro_batch) < micro_batches;
+  }
+
+  constexpr void report_place(int rank, action const* cell) {
+    auto const& graph = program.graph;
+    if (cell->stage >= stages)
+      report(defect::out_of_range, rank, cell, -1, cell->stage, stages);
+    else if (cell->copy >= graph.copies)
+      report(defect::out_of_range, rank, cell, -1, cell->copy, graph.copies);
+    else if (!is_in_range(*cell))
+      report(defect::out_of_range, rank, cell, -1, static_cast<int>(cell->micro_batch), micro_batches);
+    else
+      report(defect::wrong_rank, rank, cell, graph.rank_of(cell->stage, cell->copy));
   }
 
   constexpr void prepare_slots() {
@@ -121,13 +121,13 @@ class scanner {
       raise(most_kept, own.activation);
       raise(most_kept, own.weight_context);
     }
-    receive_owner = buffer<int>(lines.count() * slot_limit);
-    send_owner = buffer<int>(lines.count() * slot_limit);
-    sent_at = buffer<int>(lines.count() * slot_limit);
-    receive_slot = buffer<int>(lines.count() * micro_batches);
-    send_limit = buffer<int>(lines.count());
-    receive_limit = buffer<int>(lines.count());
-    kept_count = buffer<int>(all_stages);
+    receive_owner = typename Store::template array<int, Store::message_slots>(lines.count() * slot_limit);
+    send_owner = typename Store::template array<int, Store::message_slots>(lines.count() * slot_limit);
+    sent_at = typename Store::template array<int, Store::message_slots>(lines.count() * slot_limit);
+    receive_slot = typename Store::template array<int, Store::messages>(lines.count() * micro_batches);
+    send_limit = typename Store::template array<int, Store::channels>(lines.count());
+    receive_limit = typename Store::template array<int, Store::channels>(lines.count());
+    kept_count = typename Store::template array<int, Store::stages>(all_stages);
     for (int which = 0; which < all_stages; ++which) {
       slot_counts const& own = program.slots[which];
       kept_count[which] = own.activation;
@@ -138,12 +138,12 @@ class scanner {
           if (channel >= 0) (kind % 2 == 0 ? send_limit : receive_limit)[channel] = counts[kind];
         }
     }
-    kept_owner = buffer<int>(all_stages * most_kept);
-    context_owner = buffer<int>(all_stages * most_kept);
-    kept_slot = buffer<int>(all_stages * micro_batches);
-    context_slot = buffer<int>(all_stages * micro_batches);
-    forward_at = buffer<int>(all_stages * micro_batches);
-    input_at = buffer<int>(all_stages * micro_batches);
+    kept_owner = typename Store::template array<int, Store::kept_slots>(all_stages * most_kept);
+    context_owner = typename Store::template array<int, Store::kept_slots>(all_stages * most_kept);
+    kept_slot = typename Store::template array<int, Store::items>(all_stages * micro_batches);
+    context_slot = typename Store::template array<int, Store::items>(all_stages * micro_batches);
+    forward_at = typename Store::template array<int, Store::items>(all_stages * micro_batches);
+    input_at = typename Store::template array<int, Store::items>(all_stages * micro_batches);
   }
 
   static constexpr void raise(int& most, int value) {
@@ -151,8 +151,8 @@ class scanner {
   }
 
   constexpr void prepare_posts() {
-    count_sent = buffer<int>(lines.count());
-    count_received = buffer<int>(lines.count());
+    count_sent = typename Store::template array<int, Store::channels>(lines.count());
+    count_received = typename Store::template array<int, Store::channels>(lines.count());
     for (int edge = 0; edge < program.graph.edge_count * program.graph.copies; ++edge)
       if (lines.crosses[edge]) found.largest_tag = 2 * edge + (program.work.backward ? 1 : 0);
     if (found.largest_tag > largest_legal_tag)
@@ -170,6 +170,8 @@ class scanner {
     int const limit = slot_limit;
     int const kept_limit = most_kept;
     int const stage_count = stages;
+    int const copies = program.graph.copies;
+    int const* const rank_of_stage = program.graph.rank_of_stage;
     bool const slots = has_slots;
     bool const local = lines.has_local;
     bool const trains = program.work.backward;
@@ -205,6 +207,11 @@ class scanner {
       op const what = cell.what;
       int const which = cell.copy * stage_count + cell.stage;
       int const micro_batch = static_cast<int>(cell.micro_batch);
+      if (cell.stage >= stage_count || cell.copy >= copies || cell.micro_batch >= static_cast<unsigned>(count) ||
+          rank_of_stage[which] != rank) {
+        if (what != op::norm && what != op::none) report_place(rank, actions + index);
+        continue;
+      }
       if (what >= op::reduce_gradient || what == op::none) {
         if (what == op::reduce_gradient || what == op::step) check_step(rank, actions + index, which);
         continue;
@@ -272,7 +279,7 @@ class scanner {
       } else {
         if (!keeps || what == op::forward_backward) report(defect::unexpected_action, rank, actions + index);
         if (what == op::recompute) {
-          if ((state & has_forward) == 0 || (state & (has_recompute | has_input)) != 0)
+          if ((state & has_forward) == 0 || (state & (has_recompute | has_input)) != 0 || (state & will_recompute) == 0)
             report(defect::recompute_misplaced, rank, actions + index);
           state_of[item] = static_cast<unsigned char>(state | has_recompute);
           if (++kept > most_of.peak_activations) most_of.peak_activations = kept;
@@ -521,23 +528,23 @@ class scanner {
   int most_kept = 0;
   bool order_known = false;
   bool has_slots = false;
-  buffer<int> last_added;
-  buffer<int> ended_at;  ///< per stage: 1 + position of its first REDUCE_GRAD or STEP, or 0
-  buffer<int> count_sent;
-  buffer<int> count_received;
-  buffer<int> receive_slot;
-  buffer<int> send_limit;     ///< [channel]: slots
-  buffer<int> receive_limit;
-  buffer<int> kept_count;     ///< per stage: activation slots
-  buffer<int> receive_owner;  ///< [channel][slot]: 1 + micro-batch, or 0
-  buffer<int> send_owner;
-  buffer<int> sent_at;
-  buffer<int> forward_at;
-  buffer<int> input_at;
-  buffer<int> kept_owner;
-  buffer<int> context_owner;
-  buffer<int> kept_slot;
-  buffer<int> context_slot;
+  typename Store::template array<int, Store::stages> last_added;
+  typename Store::template array<int, Store::stages> ended_at;  ///< per stage: 1 + position of its first REDUCE_GRAD or STEP, or 0
+  typename Store::template array<int, Store::channels> count_sent;
+  typename Store::template array<int, Store::channels> count_received;
+  typename Store::template array<int, Store::messages> receive_slot;
+  typename Store::template array<int, Store::channels> send_limit;     ///< [channel]: slots
+  typename Store::template array<int, Store::channels> receive_limit;
+  typename Store::template array<int, Store::stages> kept_count;     ///< per stage: activation slots
+  typename Store::template array<int, Store::message_slots> receive_owner;  ///< [channel][slot]: 1 + micro-batch, or 0
+  typename Store::template array<int, Store::message_slots> send_owner;
+  typename Store::template array<int, Store::message_slots> sent_at;
+  typename Store::template array<int, Store::items> forward_at;
+  typename Store::template array<int, Store::items> input_at;
+  typename Store::template array<int, Store::kept_slots> kept_owner;
+  typename Store::template array<int, Store::kept_slots> context_owner;
+  typename Store::template array<int, Store::items> kept_slot;
+  typename Store::template array<int, Store::items> context_slot;
 };
 
 }  // namespace weft::inline v1::schedule::detail
