@@ -63,7 +63,7 @@ class model_stage {
         throw error("weft::model_stage: stage " + std::to_string(stage) + " does not exist; there are " +
                         std::to_string(layers_.size()),
                     {.stage = stage});
-      scratch = std::max(scratch, lay_out(stage));
+      scratch = (std::max)(scratch, lay_out(stage));
     }
     workspace_ = bytes(Kokkos::view_alloc(std::string("weft::workspace"), Kokkos::WithoutInitializing), scratch);
     store_.initialize(seed);
@@ -97,7 +97,7 @@ class model_stage {
   /// Makes room for the program's slots; called once per program, keeps the largest of each.
   void prepare(int stage, schedule::slot_counts const& slots) {
     stage_data& data = stages_[static_cast<std::size_t>(stage)];
-    grow(data.activations, data.activation_slots, std::max(1, slots.activation), data.activation_bytes,
+    grow(data.activations, data.activation_slots, (std::max)(1, slots.activation), data.activation_bytes,
          "weft::activations");
     if (slots.weight_context > 0) make_weight_slots(data, slots.weight_context);
   }
@@ -324,7 +324,7 @@ class model_stage {
             kept.take<std::byte>(static_cast<std::int64_t>(layer::template weight_context_bytes<Real>(largest_))));
         place.grad_in = kept.used();
         if (number > data.range.first) static_cast<void>(kept.take<Real>(Model::boundary_elements(largest_)));
-        scratch = std::max(scratch, layer::template workspace_bytes<Real>(largest_));
+        scratch = (std::max)(scratch, layer::template workspace_bytes<Real>(largest_));
       });
       data.layers.push_back(place);
     }
