@@ -301,6 +301,9 @@ inline command_line parse_command_line(std::vector<std::string> arguments) {
     throw weft::error("mini_llm::options: there is no option " + first + "; " +
                       (near.empty() ? "--help lists all options" : "did you mean " + near + "? (--help lists all)"));
   }
+  // The default warm-up is for runs of the default length; a short one is warm sooner.
+  if (app.get_option("--warmup")->count() == 0)
+    result.chosen.warmup = (std::min)(result.chosen.warmup, result.chosen.steps / 10);
   return result;
 }
 

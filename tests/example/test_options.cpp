@@ -135,7 +135,6 @@ TEST_CASE("values out of range are refused with the legal range") {
       {"--partition 1,-2", "is not possible; auto, or layers per rank"},
       {"--partition 1,2,", "is not possible; auto, or layers per rank"},
       {"--batch", "--batch: 1 required N missing"},
-      {"--batch 4 --batch 5", "--batch: "},
   };
   for (wrong const& one : cases) {
     CAPTURE(one.line);

@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The weft authors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
+# shellcheck shell=bash
 # Sourced by the checks of the real program: check_*.sh <mini_llm> <mpiexec> [flags of mpiexec...]
 set -u
 program=$1

@@ -3,12 +3,16 @@
 #pragma once
 
 #include <weft/config.hpp>
-#include <weft/schedule/program.hpp>
-#include <weft/schedule/validity.hpp>
 
 #include <concepts>
 
 namespace weft::inline v1 {
+
+namespace schedule {
+class row_writer;
+struct validity;
+struct work_set;
+}  // namespace schedule
 
 /// A schedule as a type without state; see schedule/one_f_one_b.hpp for one with all its parts.
 ///

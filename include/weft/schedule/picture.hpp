@@ -73,8 +73,8 @@ inline std::string draw_text(timed_action const* actions, int count, int ranks, 
   double last = 0.0;
   for (int index = 0; index < count; ++index) {
     if (!detail::is_drawn(actions[index])) continue;
-    cell = std::max(cell, detail::label_of(actions[index].what, with_stage).size());
-    last = std::max(last, actions[index].end);
+    cell = (std::max)(cell, detail::label_of(actions[index].what, with_stage).size());
+    last = (std::max)(last, actions[index].end);
   }
   cell += 1;  // a space between two cells
   std::string const widest = "rank " + std::to_string(ranks - 1) + " |";
@@ -82,7 +82,7 @@ inline std::string draw_text(timed_action const* actions, int count, int ranks, 
   std::size_t const room = options.width > static_cast<int>(widest.size() + cell)
                                ? (static_cast<std::size_t>(options.width) - widest.size() - 1) / cell
                                : 1;
-  std::size_t const shown = std::min(columns, room);
+  std::size_t const shown = (std::min)(columns, room);
 
   std::string text;
   for (int rank = 0; rank < ranks; ++rank) {
@@ -115,7 +115,7 @@ inline std::string draw_svg(timed_action const* actions, int count, int ranks, s
   constexpr double lane = 26.0;
   constexpr double room = 1000.0;
   double last = 0.0;
-  for (int index = 0; index < count; ++index) last = std::max(last, actions[index].end);
+  for (int index = 0; index < count; ++index) last = (std::max)(last, actions[index].end);
   double const scale = last > 0.0 ? room / last : 1.0;
   bool const with_stage = detail::has_several_stages(actions, count);
   auto const color = [](op what) {

@@ -51,7 +51,7 @@ inline std::vector<std::string> gather_texts(endpoint& door, std::string const& 
   std::vector<std::uint64_t> lengths(ranks);
   all_gather(door, &length, sizeof(length), lengths.data());
   std::size_t longest = 0;
-  for (auto const each : lengths) longest = std::max(longest, static_cast<std::size_t>(each));
+  for (auto const each : lengths) longest = (std::max)(longest, static_cast<std::size_t>(each));
   std::string padded = mine;
   padded.resize(longest);
   std::string everything(longest * ranks, '\0');

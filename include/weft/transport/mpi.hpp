@@ -109,7 +109,7 @@ class mpi final : public endpoint {
     char* const text = new (std::nothrow) char[text_bytes]();
     auto* const sends = new (std::nothrow) MPI_Request[static_cast<std::size_t>(size_)];
     if (text == nullptr || sends == nullptr) return;
-    std::memcpy(text, message.data(), std::min(message.size(), text_bytes - 1));
+    std::memcpy(text, message.data(), (std::min)(message.size(), text_bytes - 1));
     for (int peer = 0; peer < size_; ++peer) {
       sends[peer] = MPI_REQUEST_NULL;
       if (peer != rank_) MPI_Isend(text, static_cast<int>(text_bytes), MPI_CHAR, peer, 0, alarm_, &sends[peer]);
