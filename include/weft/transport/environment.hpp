@@ -114,7 +114,7 @@ class environment {
     int length = 0;
     MPI_Get_library_version(library, &length);
     std::string first_line(library, static_cast<std::size_t>(length));
-    first_line.resize(std::min(first_line.find('\n'), first_line.size()));
+    first_line.resize((std::min)(first_line.find('\n'), first_line.size()));
     throw error("weft::environment: the launcher started " + std::to_string(launched) +
                 " processes, but MPI sees only 1 each: the launcher belongs to another MPI; launch with the mpiexec of " +
                 first_line + " (with Slurm: srun --mpi=pmi2 or pmix)");

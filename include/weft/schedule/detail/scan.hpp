@@ -23,7 +23,7 @@ class scanner {
   static constexpr unsigned char has_recompute = 8;
   static constexpr unsigned char will_recompute = 16;
 
-  constexpr scanner(program_view const& view, send_model model)
+  constexpr scanner(program_view const& view, send_model sends)
       : program(view),
         lines(view),
         stages(view.graph.stages),
@@ -32,7 +32,7 @@ class scanner {
         sent(lines.count() * micro_batches),
         received(lines.count() * micro_batches),
         blocker(lines.count() * micro_batches) {
-    found.model = model;
+    found.model = sends;
   }
 
   constexpr void run(rank_figures* ranks) {
