@@ -32,12 +32,20 @@ struct sleeping_stage {
   std::int64_t elements;
 
   template <class Context>
-  void forward(Context&, views const&, views&) { work(forward_ms); }
+  void forward(Context&, views const&, views&) {
+    work(forward_ms);
+  }
   template <class Context>
-  void backward_input(Context&, views const&, views const&, views&) { work(input_ms); }
+  void backward_input(Context&, views const&, views const&, views&) {
+    work(input_ms);
+  }
   template <class Context>
-  void backward_weight(Context&, views const&, views const&) { work(weight_ms); }
-  weft::boundary boundary(weft::topology::edge const&) const { return weft::boundary().add(weft::scalar::f32, elements); }
+  void backward_weight(Context&, views const&, views const&) {
+    work(weight_ms);
+  }
+  weft::boundary boundary(weft::topology::edge const&) const {
+    return weft::boundary().add(weft::scalar::f32, elements);
+  }
   static void prepare(int, weft::schedule::slot_counts const&) {}
 };
 
@@ -60,13 +68,16 @@ void one_f_one_b(benchmark::State& state) {
   int const ranks = world->size();
   constexpr std::int64_t elements = 16384;
   sleeping_stage stage{10, 10, 10, elements};
-  auto const program = weft::schedule::make_program(
-      "1f1b", ranks, micro_batches, {.tied = weft::schedule::tied_stages::none, .optimizer = false});
+  auto const program = weft::schedule::make_program("1f1b", ranks, micro_batches,
+                                                    {.tied = weft::schedule::tied_stages::none, .optimizer = false});
   weft::pipeline<sleeping_stage, Kokkos::DefaultHostExecutionSpace> engine(program.view(), *world, stage);
   bool const yields = ranks > static_cast<int>(std::thread::hardware_concurrency());
   bench::hand_written_1f1b hand(
       world->communicator(), micro_batches, elements * sizeof(float), yields, [] { work(10); },
-      [] { work(10); work(10); });
+      [] {
+        work(10);
+        work(10);
+      });
   double const planned = (micro_batches + ranks - 1) * 0.030;
   std::vector<double> weft_s, hand_s, ratio, weft_over_plan, hand_over_plan;
   engine.step();

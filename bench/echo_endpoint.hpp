@@ -16,7 +16,10 @@ namespace bench {
 class echo_endpoint final : public weft::transport::endpoint {
  public:
   echo_endpoint(weft::schedule::program_view const& program, int rank, weft::boundary const& layout)
-      : program_(program), rank_(rank), layout_(layout), next_(static_cast<std::size_t>(2 * program.graph.edge_count)) {
+      : program_(program),
+        rank_(rank),
+        layout_(layout),
+        next_(static_cast<std::size_t>(2 * program.graph.edge_count)) {
     weft::boundary_view<Kokkos::HostSpace> const view(nullptr, &layout_);
     payload_ = view.bytes();
   }

@@ -17,8 +17,13 @@ class hand_written_1f1b {
  public:
   hand_written_1f1b(MPI_Comm communicator, int micro_batches, std::size_t bytes, bool yields, Forward forward,
                     Backward backward)
-      : communicator_(communicator), micro_batches_(micro_batches), bytes_(bytes), yields_(yields), forward_(forward),
-        backward_(backward), buffers_(4 * static_cast<std::size_t>(micro_batches), std::vector<char>(bytes)),
+      : communicator_(communicator),
+        micro_batches_(micro_batches),
+        bytes_(bytes),
+        yields_(yields),
+        forward_(forward),
+        backward_(backward),
+        buffers_(4 * static_cast<std::size_t>(micro_batches), std::vector<char>(bytes)),
         requests_(4 * static_cast<std::size_t>(micro_batches), MPI_REQUEST_NULL) {
     MPI_Comm_rank(communicator, &rank_);
     MPI_Comm_size(communicator, &size_);

@@ -83,13 +83,16 @@ int main(int argc, char** argv) {
     int const steps = std::atoi(argv[2]);
     for (int step = 0; step < steps; ++step) here.engine.step();
     long const made = allocations.load() - before;
-    std::printf("actions %zu allocations %ld\n", here.engine.instructions().size() * static_cast<std::size_t>(steps), made);
+    std::printf("actions %zu allocations %ld\n", here.engine.instructions().size() * static_cast<std::size_t>(steps),
+                made);
     status = made == 0 ? 0 : 1;
   } else {
     bench::add_machine_facts();
     benchmark::Initialize(&argc, argv);
-    if (benchmark::ReportUnrecognizedArguments(argc, argv)) status = 2;
-    else benchmark::RunSpecifiedBenchmarks();
+    if (benchmark::ReportUnrecognizedArguments(argc, argv))
+      status = 2;
+    else
+      benchmark::RunSpecifiedBenchmarks();
   }
   Kokkos::finalize();
   return status;

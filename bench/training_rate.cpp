@@ -48,8 +48,8 @@ double gemm_rate() {
   auto const begin = clock_type::now();
   for (int repetition = 0; repetition < repetitions; ++repetition)
     cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, static_cast<int>(rows), static_cast<int>(columns),
-                static_cast<int>(inner), 1.0F, a.data(), static_cast<int>(inner), b.data(), static_cast<int>(columns), 0.0F,
-                c.data(), static_cast<int>(columns));
+                static_cast<int>(inner), 1.0F, a.data(), static_cast<int>(inner), b.data(), static_cast<int>(columns),
+                0.0F, c.data(), static_cast<int>(columns));
   double const seconds = longest(std::chrono::duration<double>(clock_type::now() - begin).count());
   return 2e-9 * static_cast<double>(rows * inner * columns) * repetitions * world->size() / seconds;
 }
@@ -57,9 +57,11 @@ double gemm_rate() {
 void training_rate(benchmark::State& state, char const* schedule) {
   weft::train::trainer_options options;
   options.extents = largest;
-  weft::train::trainer<model> trainer(weft::schedule::make_program(schedule, world->size(), micro_batches), *world, options);
+  weft::train::trainer<model> trainer(weft::schedule::make_program(schedule, world->size(), micro_batches), *world,
+                                      options);
   std::vector<std::int32_t> tokens(static_cast<std::size_t>(sequences) * length);
-  for (std::size_t index = 0; index < tokens.size(); ++index) tokens[index] = static_cast<std::int32_t>(index * 7 % 256);
+  for (std::size_t index = 0; index < tokens.size(); ++index)
+    tokens[index] = static_cast<std::int32_t>(index * 7 % 256);
   weft::model::token_batch batch;
   batch.inputs = tokens.data();
   batch.targets = tokens.data();

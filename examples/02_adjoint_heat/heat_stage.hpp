@@ -63,38 +63,49 @@ struct heat_stage {
   std::vector<double> misfit;                     // by micro-batch, on the last stage
 
   heat_stage(int stage_count, int experiments, int changed_step, double change)
-      : stages(stage_count), misfit(static_cast<std::size_t>(experiments)) {
+      : stages(stage_count),
+        misfit(static_cast<std::size_t>(experiments)) {
     Kokkos::deep_copy(power, 0.02);
     Kokkos::deep_copy(Kokkos::subview(power, changed_step), 0.02 + change);
   }
   [[nodiscard]] int first(int stage) const { return rod::time_steps * stage / stages; }
 
-  static weft::boundary boundary(weft::topology::edge const&) { return weft::boundary().add(weft::scalar::f64, rod::cells); }
+  static weft::boundary boundary(weft::topology::edge const&) {
+    return weft::boundary().add(weft::scalar::f64, rod::cells);
+  }
 
   void prepare(int stage, weft::schedule::slot_counts const& slots) {
     auto const rows = static_cast<std::size_t>(first(stage + 1) - first(stage) + 1);
     for (int slot = 0; slot < slots.activation; ++slot) temperature.emplace_back("weft::rod_u", rows, rod::cells);
-    for (int slot = 0; slot < std::max(1, slots.weight_context); ++slot) adjoint.emplace_back("weft::rod_v", rows, rod::cells);
+    for (int slot = 0; slot < std::max(1, slots.weight_context); ++slot)
+      adjoint.emplace_back("weft::rod_v", rows, rod::cells);
   }
 
   void forward(context& where, views const& in, views& out) {
     auto const u = temperature[static_cast<std::size_t>(where.slot())];
     int const begin = first(where.stage()), steps = first(where.stage() + 1) - begin;
     auto const start = row_of(u, 0);
-    if (in.empty()) Kokkos::deep_copy(where.space(), start, 0.1 * where.micro_batch());  // the experiments' initial states
-    else Kokkos::deep_copy(where.space(), start, in[0].view<double>(0));
+    if (in.empty())
+      Kokkos::deep_copy(where.space(), start, 0.1 * where.micro_batch());  // the experiments' initial states
+    else
+      Kokkos::deep_copy(where.space(), start, in[0].view<double>(0));
     for (int t = 0; t < steps; ++t)
       Kokkos::parallel_for("weft::rod_step", range(where, rod::cells), rod::step{u, power, begin, t});
-    if (!out.empty()) Kokkos::deep_copy(where.space(), out[0].view<double>(0), row_of(u, steps));
-    else misfit[static_cast<std::size_t>(where.micro_batch())] = misfit_of(row_of(u, steps));
+    if (!out.empty())
+      Kokkos::deep_copy(where.space(), out[0].view<double>(0), row_of(u, steps));
+    else
+      misfit[static_cast<std::size_t>(where.micro_batch())] = misfit_of(row_of(u, steps));
   }
 
   void backward_input(context& where, views const&, views const& gradient_out, views& gradient_in) {
     auto const u = temperature[static_cast<std::size_t>(where.slot())];
     auto const v = adjoint[static_cast<std::size_t>(where.weight_slot())];
     int const steps = first(where.stage() + 1) - first(where.stage());
-    if (!gradient_out.empty()) Kokkos::deep_copy(where.space(), row_of(v, steps), gradient_out[0].view<double>(0));
-    else Kokkos::parallel_for("weft::rod_misfit", range(where, rod::cells), misfit_gradient{row_of(u, steps), row_of(v, steps)});
+    if (!gradient_out.empty())
+      Kokkos::deep_copy(where.space(), row_of(v, steps), gradient_out[0].view<double>(0));
+    else
+      Kokkos::parallel_for("weft::rod_misfit", range(where, rod::cells),
+                           misfit_gradient{row_of(u, steps), row_of(v, steps)});
     for (int t = steps - 1; t >= 0; --t)
       Kokkos::parallel_for("weft::rod_adjoint", range(where, rod::cells), rod::adjoint_step{u, v, t});
     if (!gradient_in.empty()) Kokkos::deep_copy(where.space(), gradient_in[0].view<double>(0), row_of(v, 0));

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 // An HPC code without a language model: a heated rod, cut in *time* over the ranks, and by the adjoint method the
-// derivative of a misfit with respect to the heater's power in every time step. A micro-batch is one experiment; a stage
-// is a time interval, and heat_stage.hpp is all that weft asks of it.
+// derivative of a misfit with respect to the heater's power in every time step. A micro-batch is one experiment; a
+// stage is a time interval, and heat_stage.hpp is all that weft asks of it.
 //
 //     mpiexec -n 4 adjoint_heat        compares with one rank alone, bit for bit, and with finite differences
 
@@ -68,7 +68,8 @@ int main(int argc, char** argv) {
   if (world.rank() == 0) {
     std::printf("misfit %.12g over %d experiments, %d time steps on %d ranks\n", parallel.misfit, experiments,
                 rod::time_steps, world.size());
-    std::printf("against one rank: %s; against finite differences: %.1e relative\n", same ? "equal bits" : "DIFFERENT", worst);
+    std::printf("against one rank: %s; against finite differences: %.1e relative\n", same ? "equal bits" : "DIFFERENT",
+                worst);
   }
   return same && worst < 1e-6 ? 0 : 1;
 }

@@ -39,7 +39,9 @@ double ideal_share(Trainer& trainer) {
   weft::schedule::cost_model model;
   for (std::size_t stage = 0; stage < stages; ++stage) {
     double const* const sums = shared.data() + stage * figures;
-    auto const mean = [&](std::size_t sum, std::size_t count) { return sums[count] > 0.0 ? sums[sum] / sums[count] : 0.0; };
+    auto const mean = [&](std::size_t sum, std::size_t count) {
+      return sums[count] > 0.0 ? sums[sum] / sums[count] : 0.0;
+    };
     costs[stage] = {mean(forward, forwards), mean(input, inputs), mean(weight, weights)};
     model.step = std::max(model.step, sums[step]);
   }

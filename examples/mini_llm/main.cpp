@@ -76,9 +76,8 @@ int main(int argc, char** argv) {
       if (chosen.transport == transport_kind::mpi || world.size() > 1) {
         run(chosen, world, executable);
       } else {
-        weft::transport::in_process::run(std::max(chosen.ranks, 1), [&](weft::transport::endpoint& door) {
-          run(chosen, door, executable);
-        });
+        weft::transport::in_process::run(std::max(chosen.ranks, 1),
+                                         [&](weft::transport::endpoint& door) { run(chosen, door, executable); });
       }
     }
   } catch (weft::agreed_error const& problem) {

@@ -47,7 +47,7 @@ struct options {
   double timeout_seconds = 60.0;
 
   // Training
-  int batch = 8;   ///< sequences per step, over all micro-batches
+  int batch = 8;  ///< sequences per step, over all micro-batches
   int sequence_length = 128;
   std::int64_t steps = 1200;
   double learning_rate = 3e-3;

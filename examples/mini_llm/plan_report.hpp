@@ -95,12 +95,14 @@ void print_plan(options const& chosen, int launched) {
   auto const largest = largest_micro_batch(chosen);
   auto const report = weft::make_report(program.view());
   std::cout << headline<Model>(chosen, ranks, layers);
-  std::printf("proof: playable under rendezvous; %d actions, peak activations %d, largest tag %d, gradients add up in %s order\n",
-              report.actions, report.peak_activations, report.largest_tag,
-              report.order == weft::schedule::accumulation::ascending ? "ascending" : "another");
+  std::printf(
+      "proof: playable under rendezvous; %d actions, peak activations %d, largest tag %d, gradients add up in %s "
+      "order\n",
+      report.actions, report.peak_activations, report.largest_tag,
+      report.order == weft::schedule::accumulation::ascending ? "ascending" : "another");
 
-  std::printf("\nrank  layers  peak  forward flops  %12s%12s%12s%12s%12s%12s%12s\n", "parameters", "gradients", "optimizer",
-              "activations", "wire", "work", "total");
+  std::printf("\nrank  layers  peak  forward flops  %12s%12s%12s%12s%12s%12s%12s\n", "parameters", "gradients",
+              "optimizer", "activations", "wire", "work", "total");
   for (int rank = 0; rank < ranks; ++rank) {
     auto const needs = weft::memory_of_rank<Model>(program.view(), layers, largest, rank);
     std::int64_t flops = 0;
@@ -116,7 +118,8 @@ void print_plan(options const& chosen, int launched) {
   std::vector<weft::schedule::stage_cost> costs;
   for (auto const& range : layers) {
     double flops = 0.0;
-    for (int layer = range.first; layer < range.last; ++layer) flops += static_cast<double>(Model::flops(layer, largest));
+    for (int layer = range.first; layer < range.last; ++layer)
+      flops += static_cast<double>(Model::flops(layer, largest));
     costs.push_back({flops, flops, flops});
   }
   auto const unit = weft::schedule::make_timeline(program.view());

@@ -11,6 +11,8 @@ void run_gpt2_124m(options const& chosen, weft::transport::endpoint& door, std::
   training<weft::model::gpt2<weft::model::gpt2_124m>>(chosen, door, executable).run();
 }
 
-void plan_gpt2_124m(options const& chosen, int ranks) { print_plan<weft::model::gpt2<weft::model::gpt2_124m>>(chosen, ranks); }
+void plan_gpt2_124m(options const& chosen, int ranks) {
+  print_plan<weft::model::gpt2<weft::model::gpt2_124m>>(chosen, ranks);
+}
 
 }  // namespace mini_llm

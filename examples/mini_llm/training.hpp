@@ -18,7 +18,6 @@
 #include "stop_signal.hpp"
 #include "text.hpp"
 
-
 #include <weft/schedule/make_program.hpp>
 #include <weft/train/state.hpp>
 #include <weft/train/trainer.hpp>
@@ -44,11 +43,15 @@ class training {
 
   /// Collective. Throws the same `weft::agreed_error` on every rank if anything is missing or does not fit.
   training(options const& chosen, weft::transport::endpoint& door, std::string const& executable)
-      : chosen_(chosen), door_(door), is_root_(door.rank() == 0), executable_(executable) {
+      : chosen_(chosen),
+        door_(door),
+        is_root_(door.rank() == 0),
+        executable_(executable) {
     weft::schedule::program program;
     weft::transport::all_or_none(door_, [&] {
       load();
       program = make_program(chosen_, door_.size());
+      static_cast<void>(partition_of<Model>(chosen_, door_.size()));  // throws where it cannot be
     });
     trainer_ = std::make_unique<trainer_type>(std::move(program), door_, trainer_settings());
     weft::transport::all_or_none(door_, [&] { open(); });
@@ -72,8 +75,7 @@ class training {
       if (result.is_stop_requested && !is_last) {
         save(step);
         bar.finish();
-        if (is_root_)
-          std::cout << "stopped at step " << step << " as asked; go on with --resume\n" << std::flush;
+        if (is_root_) std::cout << "stopped at step " << step << " as asked; go on with --resume\n" << std::flush;
         is_stopped_ = true;
         return;
       }
@@ -150,15 +152,15 @@ class training {
         for (auto const& note : notes) std::cout << "note: " << note << '\n';
     } else if (!chosen_.init.empty()) {
       init_weights const weights(chosen_.init, weft::train::owned_parameters(*trainer_));
-      weft::train::restore_state(*trainer_, false, [&](char const*, auto const& parameter, float* out) {
-        weights.read(parameter, out);
-      });
+      weft::train::restore_state(*trainer_, false,
+                                 [&](char const*, auto const& parameter, float* out) { weights.read(parameter, out); });
     }
     if (!is_root_) return;
     std::int64_t const step = trainer_->steps_done();
     if (chosen_.resume) {
       auto const aside = set_later_checkpoints_aside(*out_, step);
-      if (!aside.empty()) std::cout << "checkpoints beyond step " << step << " were moved to " << aside.string() << '\n';
+      if (!aside.empty())
+        std::cout << "checkpoints beyond step " << step << " were moved to " << aside.string() << '\n';
       losses_.emplace(loss_log::resume(out_->file("losses.csv"), step));
       metrics_.emplace(metrics_log::resume(out_->file("metrics.jsonl"), step));
       if (step > 0 && losses_->last_kept() != step)
@@ -172,13 +174,15 @@ class training {
     nlohmann::ordered_json run{{"ranks", door_.size()}, {"data_bytes", text_.bytes.size()}};
     for (auto const& [name, value] : weft::execution::build_facts<Kokkos::DefaultExecutionSpace>()) run[name] = value;
     write_run_configuration(out_->file("config-run.json"), chosen_, run);
-    write_text("out", out_->file("config.json"), hugging_face_config(facts_of<Model>(), chosen_.dropout).dump(2) + "\n");
+    write_text("out", out_->file("config.json"),
+               hugging_face_config(facts_of<Model>(), chosen_.dropout).dump(2) + "\n");
   }
 
   [[nodiscard]] fs::path newest() const {
     auto const found = list_checkpoints(chosen_.out);
     if (found.empty())
-      throw weft::error("mini_llm::checkpoint: " + chosen_.out + " holds no checkpoint to resume from; leave --resume away, "
+      throw weft::error("mini_llm::checkpoint: " + chosen_.out +
+                        " holds no checkpoint to resume from; leave --resume away, "
                         "or name a file with --resume FILE");
     return found.front().path;
   }
@@ -268,19 +272,22 @@ class training {
       metrics_->sync();
       writer.emplace(chosen_.out, current_facts(step), weft::train::owned_parameters(*trainer_));
     }
-    weft::train::collect_state(*trainer_, true, [&](char const* kind, auto const& parameter, std::span<float const> values) {
-      writer->write(kind, parameter.name, values);
-    });
+    weft::train::collect_state(*trainer_, true,
+                               [&](char const* kind, auto const& parameter, std::span<float const> values) {
+                                 writer->write(kind, parameter.name, values);
+                               });
     if (is_root_) writer->commit();
   }
 
   /// Collective.
   void export_weights() {
     std::optional<safetensors_writer> writer;
-    if (is_root_) writer.emplace(begin_export<float>(out_->file("model.safetensors"), weft::train::owned_parameters(*trainer_)));
-    weft::train::collect_state(*trainer_, false, [&](char const*, auto const& parameter, std::span<float const> values) {
-      writer->write<float>(parameter.name, values);
-    });
+    if (is_root_)
+      writer.emplace(begin_export<float>(out_->file("model.safetensors"), weft::train::owned_parameters(*trainer_)));
+    weft::train::collect_state(*trainer_, false,
+                               [&](char const*, auto const& parameter, std::span<float const> values) {
+                                 writer->write<float>(parameter.name, values);
+                               });
     if (is_root_) writer->commit();
   }
 
@@ -306,8 +313,8 @@ class training {
       auto const window = fill_context(bytes, chosen_.sequence_length, one.inputs.data());
       auto const logits = trainer_->logits(batch(one, 1, 0, false), window.column);
       // Bytes are tokens: a vocabulary that is larger has no use for the rest.
-      bytes.push_back(static_cast<std::uint8_t>(next_byte(std::span(logits).first(256), {chosen_.temperature, chosen_.top_k},
-                                                          chosen_.seed, bytes.size())));
+      bytes.push_back(static_cast<std::uint8_t>(
+          next_byte(std::span(logits).first(256), {chosen_.temperature, chosen_.top_k}, chosen_.seed, bytes.size())));
     }
     if (!is_root_) return;
     std::string const text = printable(bytes);

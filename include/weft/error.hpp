@@ -22,7 +22,8 @@ struct error_location {
 class error : public std::runtime_error {
  public:
   explicit error(std::string const& message, error_location location = {})
-      : std::runtime_error(message), location_(location) {}
+      : std::runtime_error(message),
+        location_(location) {}
 
   [[nodiscard]] error_location const& location() const noexcept { return location_; }
 

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The weft authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// expect: weft::plan: the mesh has more than one rank along an axis that no policy of the plan uses; give that axis 1 rank
+// expect: weft::plan: the mesh has more than one rank along an axis that no policy of the plan uses; give that axis 1
+// rank
 
 #include <weft/plan/plan.hpp>
 

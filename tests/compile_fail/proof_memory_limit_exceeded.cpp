@@ -14,6 +14,6 @@ inline constexpr std::int64_t limit = weft::mib(1);
 inline constexpr std::int64_t limit = weft::kib(1);
 #endif
 
-using plan = weft::plan<weft::schedule::one_f_one_b, weft::pipeline_ranks<4>, weft::micro_batches<8>,
-                        weft::memory_limit<limit>>;
+using plan =
+    weft::plan<weft::schedule::one_f_one_b, weft::pipeline_ranks<4>, weft::micro_batches<8>, weft::memory_limit<limit>>;
 constexpr std::int64_t bytes = weft::proof<plan, flat_model, flat_extents{16}>::bytes_per_rank;

@@ -239,7 +239,7 @@ TEST_CASE("a resume refuses what would change the numbers, and notes what does s
   now.seed = 5;
   now.data_hash = 6;
   std::string const all = against(now, notes);
-  CHECK(has(all, "was trained with --batch 16, this run has 32; resume with --batch 16\n"));
+  CHECK(has(all, "was trained with --batch 8, this run has 32; resume with --batch 8\n"));
   CHECK(has(all, "was trained with --micro-batches 4, this run has 8; resume with --micro-batches 4\n"));
   CHECK(has(all, "was trained with --preset nano, this run has small; resume with --preset nano\n"));
   CHECK(has(all, "was trained with --seq 128, this run has 64; resume with --seq 128\n"));
@@ -253,5 +253,5 @@ TEST_CASE("a resume refuses what would change the numbers, and notes what does s
   now.configuration = mini_llm::resume_configuration(chosen);
   CHECK(has(against(now, notes), "the checkpoint is at step 100, beyond --steps 99"));
   REQUIRE(notes.size() == 2);
-  CHECK(has(notes[0], "--lr was 0.001 and is now 0.5: from here on the run differs from an uninterrupted one"));
+  CHECK(has(notes[0], "--lr was 0.003 and is now 0.5: from here on the run differs from an uninterrupted one"));
 }

@@ -210,7 +210,7 @@ TEST_CASE("impossible combinations say what is possible") {
   CHECK(
       has(problems("--schedule serial", 2), "--schedule serial uses one rank, and there are 2; start one, or choose"));
   CHECK(problems("--schedule serial", 1) == "");
-  CHECK(has(problems("--micro-batches 17"),
+  CHECK(has(problems("--batch 16 --micro-batches 17"),
             "--micro-batches 17 cannot cut --batch 16 into pieces of at least one sequence; "
             "--micro-batches 1 to 16 are possible, or --batch 17 and more"));
   CHECK(problems("--micro-batches 5") == "");  // pieces that differ by one are fine
@@ -221,7 +221,7 @@ TEST_CASE("impossible combinations say what is possible") {
   CHECK(has(problems("--partition 2,2", 2),
             "adds up to 4 layers; --preset nano has 6 (embedding, 4 blocks, head); "
             "--partition 3,3 is possible, or auto"));
-  CHECK(problems("--partition 6,0,0,0", 4) == "");  // empty stages are possible
+  CHECK(problems("--partition 1,0,0,5", 4) == "");  // empty stages are possible
   CHECK(
       has(problems("--steps 10 --warmup 11"), "--warmup 11 is longer than --steps 10; --warmup 0 to 10 are possible"));
   CHECK(has(problems("--resume --init x"), "leave one of them away"));

@@ -45,8 +45,9 @@ bool exchange(weft::transport::endpoint& door, std::size_t bytes) {
 
 TEST_CASE("mpi endpoint: messages from nothing to beyond 2 GiB, both sides sending first") {
   weft::transport::mpi door(MPI_COMM_WORLD);
-  for (std::size_t const bytes : {std::size_t{0}, std::size_t{1}, std::size_t{1023}, std::size_t{65536}, std::size_t{1} << 20U,
-                                  (std::size_t{1} << 26U) + 3, (std::size_t{1} << 31U) + 12345}) {
+  for (std::size_t const bytes :
+       {std::size_t{0}, std::size_t{1}, std::size_t{1023}, std::size_t{65536}, std::size_t{1} << 20U,
+        (std::size_t{1} << 26U) + 3, (std::size_t{1} << 31U) + 12345}) {
     CAPTURE(bytes);
     CHECK(exchange(door, bytes));
   }

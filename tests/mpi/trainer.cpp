@@ -32,7 +32,8 @@ TEST_CASE("mpi trainer: the bits of the serial run, whatever the schedule, with 
         CAPTURE(schedule);
         CAPTURE(recompute);
         outcome result;
-        train(door, {.schedule = schedule, .recompute = recompute, .evaluate_every = evaluate_every}, 0, default_steps, result);
+        train(door, {.schedule = schedule, .recompute = recompute, .evaluate_every = evaluate_every}, 0, default_steps,
+              result);
         CHECK(everywhere(door, result == serial));
       }
 }

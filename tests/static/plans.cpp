@@ -40,7 +40,8 @@ static_assert(training::report.micro_batches == 16 && training::report.ranks == 
 static_assert(training::report.largest_tag <= 32767);
 static_assert(training::view().row(0).size > 0 && training::view().is_lowered);
 static_assert(plan<schedule::gpipe, pipeline_ranks<2>, micro_batches<8>>::report.peak_activations == 8);
-static_assert(plan<schedule::gpipe, pipeline_ranks<2>, micro_batches<8>, schedule::recompute::full>::report.peak_activations == 1);
+static_assert(plan<schedule::gpipe, pipeline_ranks<2>, micro_batches<8>, schedule::recompute::full>::report
+                  .peak_activations == 1);
 static_assert(plan<schedule::serial, pipeline_ranks<1>, micro_batches<8>>::report.idle_share == 0.0);
 static_assert(plan<schedule::forward_only, pipeline_ranks<3>, micro_batches<2>>::report.idle_share == 0.5);
 

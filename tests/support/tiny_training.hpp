@@ -19,7 +19,8 @@
 /// can be compared to the last bit.
 namespace tiny_training {
 
-using tiny = weft::model::gpt2<weft::model::gpt_size{.vocabulary = 31, .positions = 12, .width = 16, .heads = 2, .blocks = 5}>;
+using tiny =
+    weft::model::gpt2<weft::model::gpt_size{.vocabulary = 31, .positions = 12, .width = 16, .heads = 2, .blocks = 5}>;
 using space = Kokkos::DefaultHostExecutionSpace;
 
 struct plan {
@@ -79,9 +80,10 @@ inline void train(weft::transport::endpoint& door, plan const& how, int first, i
     }
   }
   std::map<std::string, std::vector<float>> state;
-  weft::train::collect_state(trainer, true, [&](char const* kind, auto const& parameter, std::span<float const> values) {
-    state[std::string(kind) + parameter.name].assign(values.begin(), values.end());
-  });
+  weft::train::collect_state(trainer, true,
+                             [&](char const* kind, auto const& parameter, std::span<float const> values) {
+                               state[std::string(kind) + parameter.name].assign(values.begin(), values.end());
+                             });
   if (door.rank() == 0) result.state = std::move(state);
 }
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-/// Orders that others published, as small literals: what a schedule *is*. `peaks` and `makespan` (F = I = W = 1, B = 2, no
-/// hop time) were computed elsewhere. The whole collection is read where WEFT_VECTORS_DIR names its folder.
+/// Orders that others published, as small literals: what a schedule *is*. `peaks` and `makespan` (F = I = W = 1, B = 2,
+/// no hop time) were computed elsewhere. The whole collection is read where WEFT_VECTORS_DIR names its folder.
 namespace published {
 
 struct table {

@@ -36,9 +36,10 @@ TEST_CASE("csv: single cells as PyTorch writes them") {
     op what;
     int micro_batch;
   };
-  for (auto const& each : {known{"1F0", 1, op::forward, 0}, known{"2I1", 2, op::backward_input, 1},
-                           known{"0W3", 0, op::backward_weight, 3}, known{"0B3", 0, op::backward, 3},
-                           known{"0SEND_F3", 0, op::send_forward, 3}, known{"12RECV_B40", 12, op::receive_backward, 40}}) {
+  for (auto const& each :
+       {known{"1F0", 1, op::forward, 0}, known{"2I1", 2, op::backward_input, 1},
+        known{"0W3", 0, op::backward_weight, 3}, known{"0B3", 0, op::backward, 3},
+        known{"0SEND_F3", 0, op::send_forward, 3}, known{"12RECV_B40", 12, op::receive_backward, 40}}) {
     std::string text;
     for (int stage = 0; stage < each.stage; ++stage) text += std::to_string(stage) + "F0\n";
     auto const read = parse_csv(text + each.token);
@@ -110,8 +111,8 @@ TEST_CASE("csv: older letters, fused pairs and two model copies") {
   auto const old = read_csv("0F0,0B0,0W0,0F1,0BW1\n", {.old_letters = true});
   CHECK(write_csv(old.view()) == "0F0,0I0,0W0,0F1,0B1\n");
   CHECK(write_csv(read_csv("0F0,(0F1;0B0)OVERLAP_F_B,0B1\n").view()) == "0F0,0F1,0B0,0B1\n");
-  auto const chimera = read_csv("0F0,0F1,1F2,1B2,0B0,1F3,1B3,0B1,1SYNC,0SYNC\n0F2,1F0,1B0,0F3,0B2,1F1,1B1,0B3,1SYNC,0SYNC\n",
-                                {.copies = 2});
+  auto const chimera = read_csv(
+      "0F0,0F1,1F2,1B2,0B0,1F3,1B3,0B1,1SYNC,0SYNC\n0F2,1F0,1B0,0F3,0B2,1F1,1B1,0B3,1SYNC,0SYNC\n", {.copies = 2});
   CHECK(chimera.view().graph.copies == 2);
   CHECK(explain(play(chimera.view())) == "");
 }
@@ -130,8 +131,9 @@ TEST_CASE("csv: the whole collection, where WEFT_VECTORS_DIR names it") {
     auto const fields = published::split(line, ',');
     CAPTURE(fields[0]);
     bool const fused = fields[1].rfind("dualpipe", 0) == 0;
-    auto const table = read_csv(published::read_file(folder + "/" + fields[0]),
-                                {.micro_batches = std::stoi(fields[4]), .copies = fields[5] == "bidirectional" ? 2 : 1});
+    auto const table =
+        read_csv(published::read_file(folder + "/" + fields[0]),
+                 {.micro_batches = std::stoi(fields[4]), .copies = fields[5] == "bidirectional" ? 2 : 1});
     CHECK(explain(play(table.view())) == "");
     CHECK(schedule_support::peaks_of(table.view()) == fields[8]);
     // A fused pair is read as two actions, so that its parts may end earlier than the pair.

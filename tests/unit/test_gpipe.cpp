@@ -68,8 +68,9 @@ TEST_CASE("gpipe says which rule is broken and what would be legal") {
   CHECK(gpipe::check(-1, 4).broken == rule::needs_a_rank);
   CHECK(gpipe::check(16, 1 << 27).broken == rule::too_many_micro_batches);
   CHECK(gpipe::check(16, gpipe::check(16, 1 << 27).nearest).legal());
-  CHECK_THROWS_WITH_AS(make_program<gpipe>(4, 0),
-                       "weft::schedule::gpipe: there is no micro-batch to run; use micro_batches 1 or more (asked for 0, "
-                       "nearest legal 1)",
-                       weft::error);
+  CHECK_THROWS_WITH_AS(
+      make_program<gpipe>(4, 0),
+      "weft::schedule::gpipe: there is no micro-batch to run; use micro_batches 1 or more (asked for 0, "
+      "nearest legal 1)",
+      weft::error);
 }

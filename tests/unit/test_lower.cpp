@@ -23,10 +23,8 @@ std::string row(program const& made, int rank) { return letters(made.view().row(
 
 TEST_CASE("lower: rows of 1f1b on two ranks, written out") {
   auto const made = make_program("1f1b", 2, 3);
-  CHECK(row(made, 0) ==
-        "RECV_B0 RECV_B1 F0 SEND_F0 F1 SEND_F1 B0 RECV_B2 F2 SEND_F2 B1 B2 REDUCE_GRAD NORM STEP");
-  CHECK(row(made, 1) ==
-        "RECV_F0 RECV_F1 F0 B0 SEND_B0 RECV_F2 F1 B1 SEND_B1 F2 B2 SEND_B2 REDUCE_GRAD NORM STEP");
+  CHECK(row(made, 0) == "RECV_B0 RECV_B1 F0 SEND_F0 F1 SEND_F1 B0 RECV_B2 F2 SEND_F2 B1 B2 REDUCE_GRAD NORM STEP");
+  CHECK(row(made, 1) == "RECV_F0 RECV_F1 F0 B0 SEND_B0 RECV_F2 F1 B1 SEND_B1 F2 B2 SEND_B2 REDUCE_GRAD NORM STEP");
   auto const slots = made.view().slots;
   CHECK(slots[0].activation == 2);
   CHECK(slots[0].send_forward == 2);
@@ -120,8 +118,8 @@ TEST_CASE("lower: every message is posted once on either side, in one order, wit
 }
 
 TEST_CASE("lower: skip connections have edges, ordinals and slots of their own") {
-  auto const graph = weft::topology::stage_graph::chain(4).skip(0, 2).skip(0, 3).place(
-      weft::topology::placement::loop{}, 4);
+  auto const graph =
+      weft::topology::stage_graph::chain(4).skip(0, 2).skip(0, 3).place(weft::topology::placement::loop{}, 4);
   for (char const* name : {"gpipe", "1f1b"}) {
     auto const chain = name == std::string("gpipe") ? write_table<gpipe>(4, 6) : write_table<one_f_one_b>(4, 6);
     auto view = chain.view();
@@ -147,7 +145,8 @@ TEST_CASE("lower: skip connections have edges, ordinals and slots of their own")
 }
 
 TEST_CASE("lower: a frozen prefix has no backward, no message back, and no step") {
-  auto const table = read_csv("0F0,0F1\n1F0,1F1,1B0,1B1\n2F0,2B0,2F1,2B1\n", {.work = {true, true, 1}, .infer_work = false});
+  auto const table =
+      read_csv("0F0,0F1\n1F0,1F1,1B0,1B1\n2F0,2B0,2F1,2B1\n", {.work = {true, true, 1}, .infer_work = false});
   auto const made = make_program(table.view());
   CHECK(row(made, 0) == "F0 SEND_F0 F1 SEND_F1 NORM");
   CHECK(row(made, 1).find("SEND_B") == std::string::npos);

@@ -62,7 +62,8 @@ TEST_CASE("mesh: a world that does not multiply is refused with those that would
         "weft::mesh: pipeline 4 x data dynamic needs a multiple of 4 ranks, not 6; start 4 or 8");
   CHECK(why([] { return grid::shape(3); }) ==
         "weft::mesh: pipeline 4 x data dynamic needs a multiple of 4 ranks, not 3; start 4");
-  CHECK(why([] { return flat::shape(8); }) == "weft::mesh: pipeline 2 x tensor 2 x data 3 needs 12 ranks, not 8; start 12");
+  CHECK(why([] { return flat::shape(8); }) ==
+        "weft::mesh: pipeline 2 x tensor 2 x data 3 needs 12 ranks, not 8; start 12");
   CHECK(why([] { return mesh<axis<pipeline_axis, dynamic>>::shape(0); }).find("start 1") != std::string::npos);
   CHECK(grid::shape(12).extent[1] == 3);
 }

@@ -3,8 +3,8 @@
 #include <doctest/doctest.h>
 
 #include <weft/schedule/cost.hpp>
-#include <weft/schedule/one_f_one_b.hpp>
 #include <weft/schedule/make_program.hpp>
+#include <weft/schedule/one_f_one_b.hpp>
 #include <weft/schedule/play.hpp>
 
 #include "published_tables.hpp"
@@ -68,10 +68,11 @@ TEST_CASE("one_f_one_b says which rule is broken and what would be legal") {
   CHECK(one_f_one_b::check(-1, 4).broken == rule::needs_a_rank);
   CHECK(one_f_one_b::check(16, 1 << 27).broken == rule::too_many_micro_batches);
   CHECK(one_f_one_b::check(16, one_f_one_b::check(16, 1 << 27).nearest).legal());
-  CHECK_THROWS_WITH_AS(make_program<one_f_one_b>(4, 0),
-                       "weft::schedule::1f1b: there is no micro-batch to run; use micro_batches 1 or more (asked for 0, "
-                       "nearest legal 1)",
-                       weft::error);
+  CHECK_THROWS_WITH_AS(
+      make_program<one_f_one_b>(4, 0),
+      "weft::schedule::1f1b: there is no micro-batch to run; use micro_batches 1 or more (asked for 0, "
+      "nearest legal 1)",
+      weft::error);
 }
 
 TEST_CASE("one_f_one_b with a hop time: one round trip more every p micro-batches, as the papers measure it") {

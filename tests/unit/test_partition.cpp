@@ -57,8 +57,9 @@ static_assert(weft::topology::check_sizes(wrong, 2, 5).what == weft::topology::p
 TEST_CASE("partition: no layer is lost, none is doubled, whatever the shape") {
   for (int layers = 2; layers <= 40; ++layers)
     for (int stages = 1; stages <= 12; ++stages)
-      for (auto const& made : {partition::even(layers, stages), partition::by_cost(std::vector<double>(
-                                                                    static_cast<std::size_t>(layers), 1.0), stages)}) {
+      for (auto const& made :
+           {partition::even(layers, stages),
+            partition::by_cost(std::vector<double>(static_cast<std::size_t>(layers), 1.0), stages)}) {
         REQUIRE(made.stages() == stages);
         REQUIRE(made.layers() == layers);
         int next = 0;
@@ -120,10 +121,12 @@ TEST_CASE("partition: what cannot be is refused with its numbers") {
     }
     return "";
   };
-  CHECK(why([] { return partition::of({3, 4, 2}, 8); }) ==
-        "weft::partition: the stages hold 9 layers and the model has 8; remove 1");
-  CHECK(why([] { return partition::of({3, 2}, 8); }) ==
-        "weft::partition: the stages hold 5 layers and the model has 8; add 3");
+  CHECK(why([] {
+          return partition::of({3, 4, 2}, 8);
+        }) == "weft::partition: the stages hold 9 layers and the model has 8; remove 1");
+  CHECK(why([] {
+          return partition::of({3, 2}, 8);
+        }) == "weft::partition: the stages hold 5 layers and the model has 8; add 3");
   CHECK(why([] { return partition::of({0, 4, 4}, 8); }).find("stage 0 has no layers") != std::string::npos);
   CHECK(why([] { return partition::of({4, 4, 0}, 8); }).find("stage 2 has no layers") != std::string::npos);
   CHECK(why([] { return partition::of({5, -1, 4}, 8); }).find("stage 1 has -1 layers") != std::string::npos);

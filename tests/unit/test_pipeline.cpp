@@ -140,10 +140,10 @@ TEST_CASE("pipeline: skip connections are ordinary edges") {
   auto with_skips = [](int ranks, auto policy) {
     using policy_type = decltype(policy);
     auto const chain = weft::schedule::write_table<policy_type>(4, 5);
-    program table("skips",
-                  weft::topology::stage_graph::chain(4).skip(0, 2).skip(0, 3).place(weft::topology::placement::loop{},
-                                                                                   ranks),
-                  5, {}, 2 * 4 * 5);
+    program table(
+        "skips",
+        weft::topology::stage_graph::chain(4).skip(0, 2).skip(0, 3).place(weft::topology::placement::loop{}, ranks), 5,
+        {}, 2 * 4 * 5);
     if (ranks == 4) {
       for (int rank = 0; rank < 4; ++rank) {
         for (auto const& each : chain.view().row(rank)) table.append(each);
@@ -178,27 +178,28 @@ TEST_CASE("pipeline: an exception on any rank at any pass ends every rank with i
         std::vector<std::string> messages(3);
         auto const view = lowered.view();
         auto const begin = std::chrono::steady_clock::now();
-        CHECK_THROWS_WITH_AS(
-            in_process::run(3,
-                            [&](endpoint& door) {
-                              toy::stage stage(3, 4);
-                              int passes = 0;
-                              stage.probe = [&](char, toy::context const&) {
-                                if (door.rank() == failing && passes++ == pass)
-                                  throw std::runtime_error("injected at pass " + std::to_string(pass));
-                              };
-                              weft::pipeline<toy::stage, toy::space> engine(view, door, stage);
-                              try {
-                                engine.step();
-                                // A rank that had nothing left to wait for learns of it at its next wait.
-                                engine.step();
-                              } catch (std::exception const& failure) {
-                                messages[static_cast<std::size_t>(door.rank())] = failure.what();
-                                throw;
-                              }
-                            }),
-            doctest::Contains(("injected at pass " + std::to_string(pass)).c_str()), weft::error);
-        for (auto const& each : messages) CHECK(each.find("injected at pass " + std::to_string(pass)) != std::string::npos);
+        CHECK_THROWS_WITH_AS(in_process::run(3,
+                                             [&](endpoint& door) {
+                                               toy::stage stage(3, 4);
+                                               int passes = 0;
+                                               stage.probe = [&](char, toy::context const&) {
+                                                 if (door.rank() == failing && passes++ == pass)
+                                                   throw std::runtime_error("injected at pass " + std::to_string(pass));
+                                               };
+                                               weft::pipeline<toy::stage, toy::space> engine(view, door, stage);
+                                               try {
+                                                 engine.step();
+                                                 // A rank that had nothing left to wait for learns of it at its next
+                                                 // wait.
+                                                 engine.step();
+                                               } catch (std::exception const& failure) {
+                                                 messages[static_cast<std::size_t>(door.rank())] = failure.what();
+                                                 throw;
+                                               }
+                                             }),
+                             doctest::Contains(("injected at pass " + std::to_string(pass)).c_str()), weft::error);
+        for (auto const& each : messages)
+          CHECK(each.find("injected at pass " + std::to_string(pass)) != std::string::npos);
         CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(10));
       }
     }
@@ -233,21 +234,21 @@ TEST_CASE("pipeline: every request is completed or given up, exactly once") {
 
 TEST_CASE("pipeline: a wait has a deadline and says what it waited for") {
   auto const lowered = make<weft::schedule::one_f_one_b>(2, 2);
-  CHECK_THROWS_WITH_AS(in_process::run(2,
-                                       [&](endpoint& door) {
-                                         toy::stage stage(2, 2);
-                                         weft::pipeline<toy::stage, toy::space> engine(lowered.view(), door, stage,
-                                                                                       {.deadline = 0.2});
-                                         if (door.rank() == 1) engine.step();  // rank 0 never starts
-                                       }),
-                       doctest::Contains("rank 1 waited 0 s at F of stage 1, micro-batch 0 for activations from rank 0"),
-                       weft::error);
+  CHECK_THROWS_WITH_AS(
+      in_process::run(2,
+                      [&](endpoint& door) {
+                        toy::stage stage(2, 2);
+                        weft::pipeline<toy::stage, toy::space> engine(lowered.view(), door, stage, {.deadline = 0.2});
+                        if (door.rank() == 1) engine.step();  // rank 0 never starts
+                      }),
+      doctest::Contains("rank 1 waited 0 s at F of stage 1, micro-batch 0 for activations from rank 0"), weft::error);
 }
 
 TEST_CASE("pipeline: ranks that play different programs are found out by the first wrong message") {
   auto const up = make<weft::schedule::one_f_one_b>(2, 2);
   // the same rows with micro-batches in the other order on rank 0
-  program table("reversed", weft::topology::stage_graph::chain(2).place(weft::topology::placement::loop{}, 2), 2, {}, 8);
+  program table("reversed", weft::topology::stage_graph::chain(2).place(weft::topology::placement::loop{}, 2), 2, {},
+                8);
   for (int stage = 0; stage < 2; ++stage) {
     for (int k : {1, 0}) table.append(weft::schedule::make_action(op::forward, stage, k));
     for (int k : {1, 0}) table.append(weft::schedule::make_action(op::backward, stage, k));
@@ -283,9 +284,10 @@ TEST_CASE("pipeline: refuses, in words, what it cannot play") {
                        doctest::Contains("the program is for 2 ranks, but there are 1"), weft::error);
   CHECK_THROWS_WITH_AS(split_engine(table.view(), door, stage), doctest::Contains("call weft::schedule::lower first"),
                        weft::error);
-  CHECK_THROWS_WITH_AS(split_engine(with_step.view(), door, stage),
-                       doctest::Contains("lower the program without"), weft::error);
-  CHECK_THROWS_WITH_AS(whole_engine(split.view(), door, whole), doctest::Contains("has no backward_input"), weft::error);
+  CHECK_THROWS_WITH_AS(split_engine(with_step.view(), door, stage), doctest::Contains("lower the program without"),
+                       weft::error);
+  CHECK_THROWS_WITH_AS(whole_engine(split.view(), door, whole), doctest::Contains("has no backward_input"),
+                       weft::error);
   CHECK_THROWS_WITH_AS(forward_engine(make<weft::schedule::serial>(1, 1).view(), door, forward),
                        doctest::Contains("has no backward"), weft::error);
 }
@@ -364,7 +366,8 @@ TEST_CASE("pipeline: eight tensors of different types cross one boundary, gradie
     auto const lowered = weft::schedule::make_program(schedule, 3, 5, no_optimizer());
     std::vector<wide_stage> stages(3);
     in_process::run(3, [&](endpoint& door) {
-      weft::pipeline<wide_stage, toy::space> engine(lowered.view(), door, stages[static_cast<std::size_t>(door.rank())]);
+      weft::pipeline<wide_stage, toy::space> engine(lowered.view(), door,
+                                                    stages[static_cast<std::size_t>(door.rank())]);
       for (int step = 0; step < 3; ++step) engine.step();
     });
     for (auto const& each : stages) CHECK(each.bad == 0);
@@ -387,10 +390,11 @@ TEST_CASE("pipeline: two ranks whose boundaries differ in type or size are found
       engine.step();
     });
   };
-  CHECK_THROWS_WITH_AS(run_with(weft::boundary().add(weft::scalar::f32, 10).add(weft::scalar::i32, 2, false)),
-                       doctest::Contains("the activations of stage 1, micro-batch 0 from rank 0, but its components have "
-                                         "other element types"),
-                       weft::error);
+  CHECK_THROWS_WITH_AS(
+      run_with(weft::boundary().add(weft::scalar::f32, 10).add(weft::scalar::i32, 2, false)),
+      doctest::Contains("the activations of stage 1, micro-batch 0 from rank 0, but its components have "
+                        "other element types"),
+      weft::error);
   CHECK_THROWS_WITH_AS(run_with(weft::boundary().add(weft::scalar::f64, 4).add(weft::scalar::i32, 40, false)),
                        doctest::Contains("component 0 has 5 elements where 4 are the most"), weft::error);
   CHECK_THROWS_WITH_AS(run_with(weft::boundary().add(weft::scalar::f64, 1).add(weft::scalar::i32, 2, false)),

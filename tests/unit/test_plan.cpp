@@ -74,13 +74,15 @@ TEST_CASE("plan: recompute, no_optimizer and no_tied_parameters change the rows"
 TEST_CASE("plan: dynamic ranks and counts are checked at start-up, with the same words") {
   CHECK(open::program(3, 5).view().ranks() == 3);
   CHECK(why([] { return open::program(3, 0); }) ==
-        "weft::schedule::gpipe: there is no micro-batch to run; use micro_batches 1 or more (asked for 0, nearest legal 1)");
+        "weft::schedule::gpipe: there is no micro-batch to run; use micro_batches 1 or more (asked for 0, nearest "
+        "legal 1)");
   CHECK(why([] { return open::program(3); }).find("no count was given") != std::string::npos);
   CHECK(why([] { return open::program(0, 4); }).find("weft::mesh: ") == 0);
   CHECK(why([] { return fixed::program(5); }) == "weft::mesh: pipeline 4 needs 4 ranks, not 5; start 4");
   CHECK(why([] { return fixed::program(4, 9); }).find("micro_batches<8>, not 9") != std::string::npos);
   CHECK(with_data::program(2).view().ranks() == 2);
-  CHECK(why([] { return with_data::program(4); }).find(WEFT_WORDS_UNUSED_AXIS " (axis data has 2)") != std::string::npos);
+  CHECK(why([] { return with_data::program(4); }).find(WEFT_WORDS_UNUSED_AXIS " (axis data has 2)") !=
+        std::string::npos);
 }
 
 TEST_CASE("plan: every shape up to 6 x 9 is the same by both ways") {
@@ -125,8 +127,8 @@ TEST_CASE("proof: bytes by purpose, on the heaviest rank") {
 }
 
 TEST_CASE("proof: explicit layers, and a limit at start-up") {
-  using split = plan<schedule::one_f_one_b, pipeline_ranks<4>, micro_batches<8>, stage_layers<2, 0, 2, 2>,
-                     memory_limit<mib(1)>>;
+  using split =
+      plan<schedule::one_f_one_b, pipeline_ranks<4>, micro_batches<8>, stage_layers<2, 0, 2, 2>, memory_limit<mib(1)>>;
   using found = proof<split, flat_model, flat_extents{16}>;
   static_assert(found::bytes_per_rank < mib(1));
   CHECK(found::layers()[1].size() == 0);

@@ -25,7 +25,9 @@ bool ends_by_hand(program_view const& program) {
     int stage, micro_batch, group;
     bool operator==(key const&) const = default;
   };
-  auto const key_of = [](action const& cell) { return key{cell.what, cell.stage, static_cast<int>(cell.micro_batch), cell.group}; };
+  auto const key_of = [](action const& cell) {
+    return key{cell.what, cell.stage, static_cast<int>(cell.micro_batch), cell.group};
+  };
   std::vector<int> position(static_cast<std::size_t>(program.ranks()), 0);
   auto const posted = [&](op what, int stage, int micro_batch, int group) {
     for (int rank = 0; rank < program.ranks(); ++rank)
@@ -52,7 +54,8 @@ bool ends_by_hand(program_view const& program) {
     int last = -1;
     for (int index = 0; index < at; ++index) {
       action const& other = program.row(rank)[index];
-      if (other.what == (forward ? op::send_forward : op::send_backward) && other.stage == cell.stage && other.slot == slot)
+      if (other.what == (forward ? op::send_forward : op::send_backward) && other.stage == cell.stage &&
+          other.slot == slot)
         last = static_cast<int>(other.micro_batch);
     }
     int const after = forward ? cell.stage + 1 : cell.stage - 1;
@@ -187,8 +190,8 @@ TEST_CASE("play: messages that are lost, doubled, late, or in another order") {
 
 TEST_CASE("play: a slot taken before its last reader has run") {
   auto const made = make_program("1f1b", 2, 4);
-  for (auto const& [rank, what] : {std::pair{0, op::forward}, std::pair{1, op::receive_forward},
-                                   std::pair{0, op::receive_backward}}) {
+  for (auto const& [rank, what] :
+       {std::pair{0, op::forward}, std::pair{1, op::receive_forward}, std::pair{0, op::receive_backward}}) {
     editable edited(made.view());
     for (action& cell : edited.rows[static_cast<std::size_t>(rank)])
       if (cell.what == what && cell.slot == 1) cell.slot = 0;
@@ -213,8 +216,7 @@ TEST_CASE("play: a slot taken before its last reader has run") {
 
 TEST_CASE("play: a deadlock names the culprit, not the first victim") {
   // Rank 2 wants its backward before the forward that everyone else waits for.
-  auto const found = played(
-      "0F0,0F1,0B0,0B1\n1F0,1F1,1B0,1B1\n2B0,2F0,2F1,2B1\n");
+  auto const found = played("0F0,0F1,0B0,0B1\n1F0,1F1,1B0,1B1\n2B0,2F0,2F1,2B1\n");
   CHECK(found.what == defect::backward_before_forward);
   auto const stuck = played("0F0,0F1,0B0,0B1\n1F0,1F1,1B0,1B1\n2F0,2F1,2B0,2B1\n3F0,3F1,3B1,3B0\n");
   CHECK(stuck.playable());
@@ -225,9 +227,10 @@ TEST_CASE("play: a deadlock names the culprit, not the first victim") {
   CHECK(circle.peer == 3);
   CHECK(circle.owed == op::forward);
   CHECK(circle.owed_micro_batch == 1);
-  CHECK(explain(circle) ==
-        "deadlock: rank 2 stands at action 1 (2B0), but rank 3 waits for its 2F1, which comes later in its row (2 ranks "
-        "wait in a circle); move it forward");
+  CHECK(
+      explain(circle) ==
+      "deadlock: rank 2 stands at action 1 (2B0), but rank 3 waits for its 2F1, which comes later in its row (2 ranks "
+      "wait in a circle); move it forward");
 }
 
 TEST_CASE("play: send models differ where they must") {
@@ -296,7 +299,9 @@ TEST_CASE("play: rotten programs never crash it, and what it lets pass does end"
         case 2: row.insert(row.begin() + static_cast<std::ptrdiff_t>(at), row[random() % row.size()]); break;
         case 3: row[at].slot = static_cast<std::uint16_t>(random() % 4); break;
         case 4: row[at].micro_batch = static_cast<std::uint32_t>(random() % 7); break;
-        default: if (at + 1 < row.size()) std::swap(row[at], row[at + 1]); break;
+        default:
+          if (at + 1 < row.size()) std::swap(row[at], row[at + 1]);
+          break;
       }
     }
     auto const found = edited.play();

@@ -30,7 +30,8 @@ TEST_CASE("collectives: all_gather, broadcast and all_reduce on 1 to 7 ranks, si
             if (each != 7 + root) throw weft::error("broadcast");
         }
         std::vector<double> sums(count);
-        for (std::size_t index = 0; index < count; ++index) sums[index] = (door.rank() + 1.0) * static_cast<double>(index);
+        for (std::size_t index = 0; index < count; ++index)
+          sums[index] = (door.rank() + 1.0) * static_cast<double>(index);
         weft::transport::all_reduce_sum(door, sums.data(), count);
         for (std::size_t index = 0; index < count; ++index)
           if (sums[index] != ranks * (ranks + 1) / 2.0 * static_cast<double>(index)) throw weft::error("all_reduce");
@@ -57,10 +58,10 @@ TEST_CASE("all_or_none: one rank's problem is every rank's, with its number") {
     CHECK(messages[0] == messages[1]);
     CHECK(messages[1] == messages[2]);
   }
-  CHECK_THROWS_WITH_AS(in_process::run(2, [](endpoint& door) {
-                         weft::transport::all_or_none(door, [] { throw weft::error("everywhere"); });
-                       }),
-                       "everywhere", weft::agreed_error);
+  CHECK_THROWS_WITH_AS(
+      in_process::run(
+          2, [](endpoint& door) { weft::transport::all_or_none(door, [] { throw weft::error("everywhere"); }); }),
+      "everywhere", weft::agreed_error);
 }
 
 TEST_CASE("require_agreement: names the fact, the ranks and both values") {
@@ -93,12 +94,14 @@ TEST_CASE("in_process: tags keep messages of one pair apart, order within a tag 
     std::vector<int> values(4, -1);
     if (door.rank() == 0) {
       int const sent[4] = {1, 2, 3, 4};
-      weft::transport::request posts[4] = {door.send(&sent[0], sizeof(int), 1, 5), door.send(&sent[1], sizeof(int), 1, 6),
-                                           door.send(&sent[2], sizeof(int), 1, 5), door.send(&sent[3], sizeof(int), 1, 6)};
+      weft::transport::request posts[4] = {
+          door.send(&sent[0], sizeof(int), 1, 5), door.send(&sent[1], sizeof(int), 1, 6),
+          door.send(&sent[2], sizeof(int), 1, 5), door.send(&sent[3], sizeof(int), 1, 6)};
       for (auto& each : posts) weft::transport::settle(door, each, 10.0, "test");
     } else {
-      weft::transport::request posts[4] = {door.receive(&values[0], sizeof(int), 0, 6), door.receive(&values[1], sizeof(int), 0, 6),
-                                           door.receive(&values[2], sizeof(int), 0, 5), door.receive(&values[3], sizeof(int), 0, 5)};
+      weft::transport::request posts[4] = {
+          door.receive(&values[0], sizeof(int), 0, 6), door.receive(&values[1], sizeof(int), 0, 6),
+          door.receive(&values[2], sizeof(int), 0, 5), door.receive(&values[3], sizeof(int), 0, 5)};
       for (auto& each : posts) weft::transport::settle(door, each, 10.0, "test");
       if (values != std::vector<int>{2, 4, 1, 3}) throw weft::error("order");
     }

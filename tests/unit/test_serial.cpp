@@ -3,9 +3,9 @@
 #include <doctest/doctest.h>
 
 #include <weft/schedule/cost.hpp>
-#include <weft/schedule/serial.hpp>
 #include <weft/schedule/make_program.hpp>
 #include <weft/schedule/play.hpp>
+#include <weft/schedule/serial.hpp>
 
 #include "published_tables.hpp"
 #include "schedule_support.hpp"
@@ -28,8 +28,9 @@ TEST_CASE("serial is one rank, one micro-batch after the other") {
 
 TEST_CASE("serial on several ranks says what is possible") {
   CHECK(serial::check(4, 8) == validity{rule::needs_exactly_one_rank, 4, 1});
-  CHECK_THROWS_WITH_AS(make_program("serial", 4, 8),
-                       "weft::schedule::serial: the serial schedule runs on 1 rank; start 1 rank, or choose gpipe or 1f1b, "
-                       "which run on any number (asked for 4, nearest legal 1)",
-                       weft::error);
+  CHECK_THROWS_WITH_AS(
+      make_program("serial", 4, 8),
+      "weft::schedule::serial: the serial schedule runs on 1 rank; start 1 rank, or choose gpipe or 1f1b, "
+      "which run on any number (asked for 4, nearest legal 1)",
+      weft::error);
 }

@@ -117,7 +117,8 @@ TEST_CASE("trainer: memory that the proof announces is what the run holds, withi
         weft::train::trainer_options options;
         options.extents = {4, 64};
         options.deadline = 60.0;
-        using model = weft::model::gpt2<weft::model::gpt_size{.vocabulary = 64, .positions = 64, .width = 64, .heads = 4, .blocks = 4}>;
+        using model = weft::model::gpt2<weft::model::gpt_size{
+            .vocabulary = 64, .positions = 64, .width = 64, .heads = 4, .blocks = 4}>;
         weft::train::trainer<model, float, space> trainer(
             weft::schedule::make_program("1f1b", ranks, 4, {.recompute = recompute}), door, options);
         token_source const batch(64, 16, 64, 1);
@@ -152,9 +153,10 @@ TEST_CASE("trainer: a gradient that is not finite, on one stage, changes no weig
       weft::train::trainer<tiny, float, space> trainer(weft::schedule::make_program("1f1b", 3, 2), door, options);
       auto save = [&](std::map<std::string, std::vector<float>>& into) {
         std::map<std::string, std::vector<float>> state;
-        weft::train::collect_state(trainer, true, [&](char const* kind, auto const& parameter, std::span<float const> values) {
-          state[std::string(kind) + parameter.name].assign(values.begin(), values.end());
-        });
+        weft::train::collect_state(trainer, true,
+                                   [&](char const* kind, auto const& parameter, std::span<float const> values) {
+                                     state[std::string(kind) + parameter.name].assign(values.begin(), values.end());
+                                   });
         if (door.rank() == 0) into = std::move(state);
       };
       token_source const batch(tiny::vocabulary, sequences, length, 1);
@@ -164,7 +166,8 @@ TEST_CASE("trainer: a gradient that is not finite, on one stage, changes no weig
       std::vector<float> kept;
       if (door.rank() == poisoned)
         for (auto const& entry : store.entries())
-          if (entry.descriptor.name.find("ln_") != std::string::npos && entry.descriptor.name.find("weight") != std::string::npos)
+          if (entry.descriptor.name.find("ln_") != std::string::npos &&
+              entry.descriptor.name.find("weight") != std::string::npos)
             Kokkos::deep_copy(store.value(entry), 1e38F);
       save(before);
       auto const result = trainer.step(batch.view(2, 1));
@@ -188,7 +191,8 @@ TEST_CASE("trainer: ranks that disagree are refused, with the difference in word
         std::string schedule = "1f1b";
         int micro_batches = 3;
         if (door.rank() == 1) change(options, schedule, micro_batches);
-        weft::train::trainer<tiny, float, space> trainer(weft::schedule::make_program(schedule, 2, micro_batches), door, options);
+        weft::train::trainer<tiny, float, space> trainer(weft::schedule::make_program(schedule, 2, micro_batches), door,
+                                                         options);
       });
     } catch (weft::agreed_error const& failure) {
       message = failure.what();
@@ -197,11 +201,15 @@ TEST_CASE("trainer: ranks that disagree are refused, with the difference in word
   };
   using options = weft::train::trainer_options;
   CHECK(refused([](options&, std::string&, int&) {}) == "");
-  CHECK(refused([](options&, std::string& schedule, int&) { schedule = "gpipe"; })
-            .find("schedule is \"1f1b\" on rank 0 and \"gpipe\" on rank 1") != std::string::npos);
-  CHECK(refused([](options&, std::string&, int& count) { count = 4; }).find("micro-batches is \"3\"") != std::string::npos);
-  CHECK(refused([](options& changed, std::string&, int&) { changed.seed = 2; }).find("seed is \"1\"") != std::string::npos);
+  CHECK(refused([](options&, std::string& schedule, int&) {
+          schedule = "gpipe";
+        }).find("schedule is \"1f1b\" on rank 0 and \"gpipe\" on rank 1") != std::string::npos);
+  CHECK(refused([](options&, std::string&, int& count) { count = 4; }).find("micro-batches is \"3\"") !=
+        std::string::npos);
+  CHECK(refused([](options& changed, std::string&, int&) { changed.seed = 2; }).find("seed is \"1\"") !=
+        std::string::npos);
   CHECK(refused([](options& changed, std::string&, int&) { changed.facts = {{"data", "x"}}; }) != "");
-  CHECK(refused([](options& changed, std::string&, int&) { changed.partition = {{0, 1}, {1, 7}}; })
-            .find("layers per stage") != std::string::npos);
+  CHECK(refused([](options& changed, std::string&, int&) {
+          changed.partition = {{0, 1}, {1, 7}};
+        }).find("layers per stage") != std::string::npos);
 }

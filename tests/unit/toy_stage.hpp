@@ -28,8 +28,8 @@ using views = weft::boundary_views<space::memory_space>;
 struct stage {
   int layers = 6;
   std::int64_t width = 5;
-  std::vector<layer_range> ranges;               // per stage
-  std::function<std::int64_t(int)> used_width;   // per micro-batch: how many of `width` elements it has
+  std::vector<layer_range> ranges;                  // per stage
+  std::function<std::int64_t(int)> used_width;      // per micro-batch: how many of `width` elements it has
   std::function<void(char, context const&)> probe;  // called at the start of every pass
   std::vector<double> weight, bias, weight_gradient, bias_gradient, losses;
 
@@ -91,7 +91,8 @@ struct stage {
       double const* const x = kept + (layer - range.first) * width;
       double* const y = kept + (layer - range.first + 1) * width;
       for (std::int64_t element = 0; element < n; ++element)
-        y[element] = std::tanh(weight[static_cast<std::size_t>(layer)] * x[element] + bias[static_cast<std::size_t>(layer)]);
+        y[element] =
+            std::tanh(weight[static_cast<std::size_t>(layer)] * x[element] + bias[static_cast<std::size_t>(layer)]);
     }
     double const* const y = kept + (range.last - range.first) * width;
     for (int edge = 0; edge < out.size(); ++edge) {
@@ -128,7 +129,8 @@ struct stage {
       double* const below = passed + (layer - range.first) * width;
       double const* const result = kept + (layer - range.first + 1) * width;
       for (std::int64_t element = 0; element < n; ++element)
-        below[element] = above[element] * (1.0 - result[element] * result[element]) * weight[static_cast<std::size_t>(layer)];
+        below[element] =
+            above[element] * (1.0 - result[element] * result[element]) * weight[static_cast<std::size_t>(layer)];
     }
     for (int edge = 0; edge < gradient_in.size(); ++edge) {
       if (gradient_in[edge].count() != 1) throw std::runtime_error("toy: integers have no gradient");

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <weft/config.hpp>
 #include <weft/collective/step_list.hpp>
+#include <weft/config.hpp>
 
 namespace weft::inline v1::collective {
 

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <weft/config.hpp>
 #include <weft/collective/step_list.hpp>
+#include <weft/config.hpp>
 #include <weft/detail/buffer.hpp>
 
 #include <cstdint>
@@ -16,12 +16,12 @@ enum class goal : std::uint8_t { broadcast, reduce, all_gather, reduce_scatter, 
 
 enum class list_fault : std::uint8_t {
   none,
-  bad_step,         ///< a rank, chunk or round that does not exist, a message to oneself, or rounds out of order
-  written_twice,    ///< two messages for one chunk of one rank in one round
-  read_while_written, ///< a chunk that is sent in the very round in which it is replaced
-  missing,          ///< a contribution that did not arrive
-  counted_twice,    ///< a contribution that was added more than once
-  foreign           ///< a contribution that does not belong there
+  bad_step,            ///< a rank, chunk or round that does not exist, a message to oneself, or rounds out of order
+  written_twice,       ///< two messages for one chunk of one rank in one round
+  read_while_written,  ///< a chunk that is sent in the very round in which it is replaced
+  missing,             ///< a contribution that did not arrive
+  counted_twice,       ///< a contribution that was added more than once
+  foreign              ///< a contribution that does not belong there
 };
 
 struct list_verdict {
@@ -47,9 +47,7 @@ constexpr list_verdict check(step_list const& list, goal wanted, int root = 0) {
   auto const at = [=](int rank, int chunk, int contributor) { return (rank * chunks + chunk) * ranks + contributor; };
   for (int rank = 0; rank < ranks; ++rank)
     for (int chunk = 0; chunk < chunks; ++chunk) {
-      bool const has = wanted == goal::broadcast    ? rank == root
-                       : wanted == goal::all_gather ? rank == chunk
-                                                    : true;
+      bool const has = wanted == goal::broadcast ? rank == root : wanted == goal::all_gather ? rank == chunk : true;
       if (has) now[at(rank, chunk, rank)] = 1;
     }
 
@@ -60,8 +58,8 @@ constexpr list_verdict check(step_list const& list, goal wanted, int root = 0) {
   int round = 0;
   for (int index = 0; index < list.size(); ++index) {
     step const each = list.steps[index];
-    if (each.from < 0 || each.from >= ranks || each.to < 0 || each.to >= ranks || each.from == each.to || each.chunk < 0 ||
-        each.chunk >= chunks || each.round < round || each.round >= list.rounds)
+    if (each.from < 0 || each.from >= ranks || each.to < 0 || each.to >= ranks || each.from == each.to ||
+        each.chunk < 0 || each.chunk >= chunks || each.round < round || each.round >= list.rounds)
       return {list_fault::bad_step, index, each.from, each.chunk, -1, 0};
     if (each.round > round) {
       round = each.round;
@@ -95,7 +93,9 @@ constexpr list_verdict check(step_list const& list, goal wanted, int root = 0) {
                                                       : true;
         int const count = now[at(rank, chunk, contributor)];
         if (count == (due ? 1 : 0)) continue;
-        list_fault const what = !due ? list_fault::foreign : count == 0 ? list_fault::missing : list_fault::counted_twice;
+        list_fault const what = !due         ? list_fault::foreign
+                                : count == 0 ? list_fault::missing
+                                             : list_fault::counted_twice;
         return {what, -1, rank, chunk, contributor, count};
       }
     }
@@ -110,17 +110,21 @@ inline std::string explain(list_verdict const& found) {
   switch (found.what) {
     case list_fault::none: return "";
     case list_fault::bad_step:
-      return where + "step " + number(found.step) + " names a rank, chunk or round that does not exist, or itself; correct it";
+      return where + "step " + number(found.step) +
+             " names a rank, chunk or round that does not exist, or itself; correct it";
     case list_fault::written_twice:
       return where + place + "step " + number(found.step) + " writes it a second time in one round; use a later round";
     case list_fault::read_while_written:
-      return where + place + "step " + number(found.step) + " replaces it in the round that sends it; use a later round";
-    case list_fault::missing: return where + place + "the part of rank " + number(found.contributor) + " never arrives; add a step";
+      return where + place + "step " + number(found.step) +
+             " replaces it in the round that sends it; use a later round";
+    case list_fault::missing:
+      return where + place + "the part of rank " + number(found.contributor) + " never arrives; add a step";
     case list_fault::counted_twice:
       return where + place + "the part of rank " + number(found.contributor) + " is counted " + number(found.count) +
              " times; remove a step";
     case list_fault::foreign:
-      return where + place + "holds the part of rank " + number(found.contributor) + ", which does not belong there; copy, not add";
+      return where + place + "holds the part of rank " + number(found.contributor) +
+             ", which does not belong there; copy, not add";
   }
   return where + "unknown fault";
 }

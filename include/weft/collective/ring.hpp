@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <weft/config.hpp>
 #include <weft/collective/step_list.hpp>
+#include <weft/config.hpp>
 
 namespace weft::inline v1::collective {
 
@@ -57,8 +57,8 @@ struct ring {
     int position = 0;
     for (int round = 0; round < list.ranks - 1; ++round)
       for (int rank = 0; rank < list.ranks; ++rank)
-        list.steps[position++] = step{round, rank, (rank + 1) % list.ranks,
-                                      (rank - round - 1 + 2 * list.ranks) % list.ranks, arrival::add};
+        list.steps[position++] =
+            step{round, rank, (rank + 1) % list.ranks, (rank - round - 1 + 2 * list.ranks) % list.ranks, arrival::add};
   }
 };
 

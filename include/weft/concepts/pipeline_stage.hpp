@@ -33,15 +33,17 @@ concept pipeline_stage = requires(Stage& stage, Context& context, Views const& i
 /// `backward(context, in, grad_out, grad_in)`: adds to the stage's own weight gradients, writes `grad_in`.
 template <class Stage, class Context, class Views>
 concept whole_backward_stage = requires(Stage& stage, Context& context, Views const& in, Views const& grad_out,
-                                        Views& grad_in) { stage.backward(context, in, grad_out, grad_in); };
+                                        Views& grad_in) {
+  stage.backward(context, in, grad_out, grad_in);
+};
 
 /// Backward in halves, as zero-bubble schedules need it. `in` and `grad_out` stay valid until `backward_weight` has
 /// returned. Where a program says B, the engine calls both halves in turn, so B equals I then W bit for bit.
 template <class Stage, class Context, class Views>
-concept split_backward_stage =
-    requires(Stage& stage, Context& context, Views const& in, Views const& grad_out, Views& grad_in) {
-      stage.backward_input(context, in, grad_out, grad_in);
-      stage.backward_weight(context, in, grad_out);
-    };
+concept split_backward_stage = requires(Stage& stage, Context& context, Views const& in, Views const& grad_out,
+                                        Views& grad_in) {
+  stage.backward_input(context, in, grad_out, grad_in);
+  stage.backward_weight(context, in, grad_out);
+};
 
 }  // namespace weft::inline v1

@@ -14,7 +14,9 @@ template <class Type>
 class buffer {
  public:
   constexpr buffer() = default;
-  explicit constexpr buffer(int size) : data_(size > 0 ? new Type[static_cast<unsigned>(size)]{} : nullptr), size_(size) {}
+  explicit constexpr buffer(int size)
+      : data_(size > 0 ? new Type[static_cast<unsigned>(size)]{} : nullptr),
+        size_(size) {}
 
   constexpr buffer(buffer const& other) : buffer(other.size_) {
     for (int index = 0; index < size_; ++index) data_[index] = other.data_[index];

@@ -27,14 +27,22 @@ constexpr std::size_t size_of(scalar type) {
   return 0;
 }
 
-template <class Type> inline constexpr scalar scalar_of = scalar{};
-template <> inline constexpr scalar scalar_of<double> = scalar::f64;
-template <> inline constexpr scalar scalar_of<float> = scalar::f32;
-template <> inline constexpr scalar scalar_of<std::int64_t> = scalar::i64;
-template <> inline constexpr scalar scalar_of<std::int32_t> = scalar::i32;
-template <> inline constexpr scalar scalar_of<std::int16_t> = scalar::i16;
-template <> inline constexpr scalar scalar_of<std::int8_t> = scalar::i8;
-template <> inline constexpr scalar scalar_of<std::uint8_t> = scalar::u8;
+template <class Type>
+inline constexpr scalar scalar_of = scalar{};
+template <>
+inline constexpr scalar scalar_of<double> = scalar::f64;
+template <>
+inline constexpr scalar scalar_of<float> = scalar::f32;
+template <>
+inline constexpr scalar scalar_of<std::int64_t> = scalar::i64;
+template <>
+inline constexpr scalar scalar_of<std::int32_t> = scalar::i32;
+template <>
+inline constexpr scalar scalar_of<std::int16_t> = scalar::i16;
+template <>
+inline constexpr scalar scalar_of<std::int8_t> = scalar::i8;
+template <>
+inline constexpr scalar scalar_of<std::uint8_t> = scalar::u8;
 
 /// One tensor of a boundary. `elements` is the most it may hold; a micro-batch may carry fewer.
 struct component {

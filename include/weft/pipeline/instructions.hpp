@@ -36,10 +36,10 @@ struct instruction {
   int micro_batch = 0;
   int slot = 0;
   int weight_slot = 0;
-  port_range in;             ///< stage inputs; of a post, its one port
-  port_range out;            ///< stage outputs
-  port_range gradient_out;   ///< gradients of the outputs
-  port_range gradient_in;    ///< gradients of the inputs
+  port_range in;            ///< stage inputs; of a post, its one port
+  port_range out;           ///< stage outputs
+  port_range gradient_out;  ///< gradients of the outputs
+  port_range gradient_in;   ///< gradients of the inputs
 };
 
 /// A buffer that the row needs: which edge's boundary it holds, and whether its gradients.
@@ -240,8 +240,10 @@ class row_compiler {
     made.stage = each.stage;
     made.micro_batch = static_cast<int>(each.micro_batch);
     made.slot = each.slot;
-    if (facts.is_post) add_post(each, made);
-    else if (facts.is_compute) add_compute(row, position, made);
+    if (facts.is_post)
+      add_post(each, made);
+    else if (facts.is_compute)
+      add_compute(row, position, made);
     list_.instructions.push_back(made);
   }
 

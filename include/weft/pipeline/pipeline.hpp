@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <weft/config.hpp>
 #include <weft/concepts/pipeline_stage.hpp>
+#include <weft/config.hpp>
 #include <weft/error.hpp>
 #include <weft/pipeline/boundary.hpp>
 #include <weft/pipeline/boundary_view.hpp>
@@ -23,8 +23,8 @@
 namespace weft::inline v1 {
 
 struct pipeline_options {
-  double deadline = 300.0;      ///< seconds that one wait may take; 0: for ever
-  bool record_times = false;    ///< keep begin and end of every action of the last step
+  double deadline = 300.0;    ///< seconds that one wait may take; 0: for ever
+  bool record_times = false;  ///< keep begin and end of every action of the last step
 };
 
 /// When an action of the last step ran, in seconds since the step began; posts and waits are outside.
@@ -53,7 +53,11 @@ class pipeline final : private progress_source {
   /// Does not communicate. `program` must be lowered; only this rank's row of it is read, and not kept.
   pipeline(schedule::program_view const& program, transport::endpoint& door, Stage& stage,
            pipeline_options const& options = {}, Space const& space = Space())
-      : door_(door), stage_(stage), options_(options), space_(space), context_(space, this) {
+      : door_(door),
+        stage_(stage),
+        options_(options),
+        space_(space),
+        context_(space, this) {
     if (program.slots == nullptr)
       throw error("weft::pipeline: the program '" + std::string(program.name) +
                   "' has no posts and slots; call weft::schedule::lower first");
@@ -89,15 +93,14 @@ class pipeline final : private progress_source {
       play();
     } catch (remote_error const& failure) {
       give_up();
-      throw remote_error(std::string(failure.what()) + " (rank " + std::to_string(door_.rank()) + " was at " +
-                             description() + ")",
-                         failure.location());
+      throw remote_error(
+          std::string(failure.what()) + " (rank " + std::to_string(door_.rank()) + " was at " + description() + ")",
+          failure.location());
     } catch (error const& failure) {
       fail(failure.what());
       throw;
     } catch (std::exception const& failure) {
-      std::string const message =
-          "rank " + std::to_string(door_.rank()) + ", " + description() + ": " + failure.what();
+      std::string const message = "rank " + std::to_string(door_.rank()) + ", " + description() + ": " + failure.what();
       fail(message);
       throw error(message, location());
     }
@@ -125,11 +128,11 @@ class pipeline final : private progress_source {
       refuse("has no backward_input and backward_weight; add them, or choose a schedule that does not split backward");
     if (each.what == op::backward && !is_split && !is_whole)
       refuse("has no backward; add backward(context, in, grad_out, grad_in) or its two halves");
-    if (each.what == op::reduce_gradient && !requires(Stage& stage) { stage.reduce_gradient(0, 0); })
+    if (each.what == op::reduce_gradient && !requires(Stage & stage) { stage.reduce_gradient(0, 0); })
       refuse("has no reduce_gradient(stage, group); add it, or lower the program without tied parameters");
-    if (each.what == op::norm && !requires(Stage& stage) { stage.norm(); })
+    if (each.what == op::norm && !requires(Stage & stage) { stage.norm(); })
       refuse("has no norm(); add it, or lower the program without an optimizer step");
-    if (each.what == op::step && !requires(Stage& stage) { stage.step(0); })
+    if (each.what == op::step && !requires(Stage & stage) { stage.step(0); })
       refuse("has no step(stage); add it, or lower the program without an optimizer step");
   }
 
@@ -140,10 +143,14 @@ class pipeline final : private progress_source {
       instruction const& each = instructions_[index];
       current_ = &each;
       auto const& facts = schedule::traits_of(each.what);
-      if (facts.is_compute) compute(each, index);
-      else if (facts.is_post && facts.is_send) send(each);
-      else if (facts.is_post) receive(each);
-      else other(each, index);
+      if (facts.is_compute)
+        compute(each, index);
+      else if (facts.is_post && facts.is_send)
+        send(each);
+      else if (facts.is_post)
+        receive(each);
+      else
+        other(each, index);
     }
     current_ = nullptr;
     for (auto& buffer : buffers_)
@@ -185,18 +192,19 @@ class pipeline final : private progress_source {
       case op::backward_weight:
         if constexpr (is_split) stage_.backward_weight(context_, in_, gradient_out_);
         break;
-      default: throw error("weft::pipeline: this engine cannot run " + std::string(schedule::traits_of(each.what).letters));
+      default:
+        throw error("weft::pipeline: this engine cannot run " + std::string(schedule::traits_of(each.what).letters));
     }
   }
 
   void other(instruction const& each, std::size_t index) {
     using schedule::op;
     double const begin = options_.record_times ? now() : 0.0;
-    if constexpr (requires(Stage& stage) { stage.reduce_gradient(0, 0); })
+    if constexpr (requires(Stage & stage) { stage.reduce_gradient(0, 0); })
       if (each.what == op::reduce_gradient) stage_.reduce_gradient(each.stage, 0);
-    if constexpr (requires(Stage& stage) { stage.norm(); })
+    if constexpr (requires(Stage & stage) { stage.norm(); })
       if (each.what == op::norm) stage_.norm();
-    if constexpr (requires(Stage& stage) { stage.step(0); })
+    if constexpr (requires(Stage & stage) { stage.step(0); })
       if (each.what == op::step) stage_.step(each.stage);
     if (options_.record_times) times_[index] = {begin, now()};
   }

@@ -24,7 +24,7 @@ struct wire_header {
   std::uint8_t direction = 0;  ///< 0 forward, 1 backward
   std::uint8_t types = 0;      ///< digest of the components' element types
   std::uint32_t micro_batch = 0;
-  std::uint64_t bytes = 0;     ///< of the components, padding between them included
+  std::uint64_t bytes = 0;  ///< of the components, padding between them included
 };
 static_assert(sizeof(wire_header) == 16);
 
@@ -117,7 +117,8 @@ class wire_buffer {
       view_.set_elements(index, counts[index]);
     }
     if (header.bytes != view_.bytes() || bytes != prefix_bytes + header.bytes)
-      refuse(std::to_string(bytes) + " bytes came where " + std::to_string(prefix_bytes + view_.bytes()) + " are right");
+      refuse(std::to_string(bytes) + " bytes came where " + std::to_string(prefix_bytes + view_.bytes()) +
+             " are right");
     if constexpr (!is_host) {
       auto const range = std::make_pair(prefix_bytes, bytes);
       Kokkos::deep_copy(Kokkos::subview(storage_, range), Kokkos::subview(mirror_, range));

@@ -30,12 +30,14 @@ struct schedule_must_be_legal {
 /// The arguments: what is wrong (see schedule/verdict.hpp), and on which rank, stage and micro-batch.
 template <schedule::defect What, int Rank, int Stage, int MicroBatch>
 struct schedule_must_be_playable {
-  static_assert(What != schedule::defect::deadlock,
-                "weft::plan: the schedule deadlocks; the arguments of schedule_must_be_playable name the culprit: rank, "
-                "stage and micro-batch where it stands; reorder its row");
-  static_assert(What == schedule::defect::none || What == schedule::defect::deadlock,
-                "weft::plan: the schedule cannot be played; the arguments of schedule_must_be_playable say what is wrong "
-                "on which rank, stage and micro-batch; correct its row");
+  static_assert(
+      What != schedule::defect::deadlock,
+      "weft::plan: the schedule deadlocks; the arguments of schedule_must_be_playable name the culprit: rank, "
+      "stage and micro-batch where it stands; reorder its row");
+  static_assert(
+      What == schedule::defect::none || What == schedule::defect::deadlock,
+      "weft::plan: the schedule cannot be played; the arguments of schedule_must_be_playable say what is wrong "
+      "on which rank, stage and micro-batch; correct its row");
   static constexpr bool value = true;
 };
 

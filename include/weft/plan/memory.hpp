@@ -70,7 +70,8 @@ constexpr std::int64_t wire_bytes(std::int64_t payload) { return 128 + (payload 
 
 }  // namespace plan_detail
 
-/// Layers over stages, the forward time of each estimated by its flops; what the trainer does where nothing else is said.
+/// Layers over stages, the forward time of each estimated by its flops; what the trainer does where nothing else is
+/// said.
 template <class Model, class Extents>
   requires plannable_model<Model, Extents>
 constexpr topology::partition partition_of(int stages, Extents const& largest) {
@@ -87,14 +88,13 @@ template <class Model, class Real = float, class Extents>
 constexpr memory_needs memory_of_rank(schedule::program_view const& program, topology::partition const& layers,
                                       Extents const& largest, int rank) {
   memory_needs needs;
-  std::int64_t const boundary =
-      plan_detail::wire_bytes(static_cast<std::int64_t>(Model::boundary_elements(largest)) * std::int64_t{sizeof(Real)});
+  std::int64_t const boundary = plan_detail::wire_bytes(static_cast<std::int64_t>(Model::boundary_elements(largest)) *
+                                                        std::int64_t{sizeof(Real)});
   for (int stage = 0; stage < program.stages(); ++stage) {
     if (program.graph.rank_of(stage) != rank) continue;
     schedule::slot_counts const& slots = program.slots[stage];
     int const activation_slots = slots.activation > 1 ? slots.activation : 1;
-    int const context_slots =
-        !program.work.backward ? 0 : slots.weight_context > 1 ? slots.weight_context : 1;
+    int const context_slots = !program.work.backward ? 0 : slots.weight_context > 1 ? slots.weight_context : 1;
     topology::layer_range const held = layers[stage];
     for (int layer = held.first; layer < held.last; ++layer) {
       std::int64_t const parameters = plan_detail::held_parameters<Model>(layer) * std::int64_t{sizeof(Real)};

@@ -33,16 +33,19 @@ struct settings {
   using layers = typename first<is_stage_layers, stage_layers<>, Policies...>::type;
   using held = typename first<is_held_to, held_to<weft::schedule::send_model::rendezvous>, Policies...>::type;
 
-  static_assert((is_known<Policies> && ...),
-                "weft::plan: one of the policies is not one that weft knows; use a schedule (see concepts/"
-                "schedule_policy.hpp), mesh, micro_batches, recompute, stage_layers, memory_limit, held_to or no_optimizer");
+  static_assert(
+      (is_known<Policies> && ...),
+      "weft::plan: one of the policies is not one that weft knows; use a schedule (see concepts/"
+      "schedule_policy.hpp), mesh, micro_batches, recompute, stage_layers, memory_limit, held_to or no_optimizer");
   static_assert(count<is_schedule, Policies...> != 0,
                 "weft::plan: there is no schedule; add one, such as weft::schedule::one_f_one_b");
   static_assert(count<is_schedule, Policies...> <= 1, "weft::plan: there are two schedules; keep one");
-  static_assert(count<is_mesh, Policies...> != 0, "weft::plan: there is no mesh; add one, such as weft::pipeline_ranks<4>");
+  static_assert(count<is_mesh, Policies...> != 0,
+                "weft::plan: there is no mesh; add one, such as weft::pipeline_ranks<4>");
   static_assert(count<is_mesh, Policies...> <= 1, "weft::plan: there are two meshes; keep one");
-  static_assert(count<is_micro_batches, Policies...> != 0,
-                "weft::plan: nothing says how many micro-batches there are; add weft::micro_batches<8>, or <weft::dynamic>");
+  static_assert(
+      count<is_micro_batches, Policies...> != 0,
+      "weft::plan: nothing says how many micro-batches there are; add weft::micro_batches<8>, or <weft::dynamic>");
   static_assert(count<is_micro_batches, Policies...> <= 1, "weft::plan: micro_batches is given twice; keep one");
   static_assert(count<is_recompute, Policies...> <= 1, "weft::plan: there are two recompute policies; keep one");
   static_assert(count<is_memory_limit, Policies...> <= 1, "weft::plan: memory_limit is given twice; keep one");
@@ -86,15 +89,15 @@ struct proved {};
 template <class Settings>
 struct proved<Settings, true> {
  private:
-  using found = typename proved_program<typename Settings::schedule, Settings::ranks, Settings::micro_batches,
-                                        Settings::recomputes, Settings::tied, Settings::optimizer, Settings::model>::type;
+  using found =
+      typename proved_program<typename Settings::schedule, Settings::ranks, Settings::micro_batches,
+                              Settings::recomputes, Settings::tied, Settings::optimizer, Settings::model>::type;
   static constexpr schedule::verdict verdict = found::proof;
   static_assert(schedule_must_be_playable<verdict.what, verdict.rank, verdict.stage, verdict.micro_batch>::value);
 
   /// By the policy's formula; recompute lengthens a backward by a forward.
   static constexpr double idle_share() {
-    double const backward =
-        Settings::schedule::work.backward ? (Settings::recomputes ? 3.0 : 2.0) : 0.0;
+    double const backward = Settings::schedule::work.backward ? (Settings::recomputes ? 3.0 : 2.0) : 0.0;
     double const busy = Settings::micro_batches * (1.0 + backward);
     double const idle = Settings::schedule::idle(Settings::ranks, Settings::micro_batches, 1.0, backward);
     return idle / (idle + busy);
@@ -121,7 +124,8 @@ struct proved<Settings, true> {
 /// `view()`. Where one is `weft::dynamic`, `program(...)` builds, checks and plays it by the same code when the job
 /// starts, and throws `weft::error` with the same words.
 template <class... Policies>
-class plan : public plan_detail::proved<plan_detail::settings<Policies...>, plan_detail::settings<Policies...>::is_static> {
+class plan
+    : public plan_detail::proved<plan_detail::settings<Policies...>, plan_detail::settings<Policies...>::is_static> {
   using settings = plan_detail::settings<Policies...>;
 
  public:
@@ -131,8 +135,8 @@ class plan : public plan_detail::proved<plan_detail::settings<Policies...>, plan
   static constexpr bool known_while_compiling = settings::is_static;
   static constexpr bool splits_backward = schedule_policy::splits_backward;
   static constexpr bool recomputes = settings::recomputes;
-  static constexpr int micro_batches = settings::micro_batches;    ///< or `dynamic`
-  static constexpr int pipeline_ranks = settings::ranks;           ///< or `dynamic`
+  static constexpr int micro_batches = settings::micro_batches;         ///< or `dynamic`
+  static constexpr int pipeline_ranks = settings::ranks;                ///< or `dynamic`
   static constexpr std::int64_t memory_limit = settings::limit::bytes;  ///< 0: none
   using layers = typename settings::layers;                             ///< `stage_layers<>` where cost decides
   static constexpr schedule::lower_options options{

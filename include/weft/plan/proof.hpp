@@ -25,9 +25,10 @@ namespace weft::inline v1 {
 /// the model; the figures are in the error. For plans with dynamic ranks or counts see `check_memory`.
 template <class Plan, class Model, auto Extents, class Real = float>
 struct proof {
-  static_assert(plannable_model<Model, decltype(Extents)>,
-                "weft::proof: the model lacks layer_count, parameter_count, flops, activation_bytes, workspace_bytes or "
-                "boundary_elements; see concepts/plannable_model.hpp");
+  static_assert(
+      plannable_model<Model, decltype(Extents)>,
+      "weft::proof: the model lacks layer_count, parameter_count, flops, activation_bytes, workspace_bytes or "
+      "boundary_elements; see concepts/plannable_model.hpp");
   static_assert(Plan::known_while_compiling,
                 "weft::proof: ranks or micro-batches are dynamic; call weft::check_memory when the program starts");
 

@@ -20,7 +20,7 @@ struct plan_report {
   int peak_weight_contexts = 0;  ///< I waiting for W, on the heaviest rank
   int largest_tag = -1;
   schedule::accumulation order = schedule::accumulation::ascending;  ///< `ascending`: equal bits with the serial run
-  double idle_share = 0.0;       ///< of all ranks' time, at F = I = W = 1, B = 2 and no time for hops
+  double idle_share = 0.0;  ///< of all ranks' time, at F = I = W = 1, B = 2 and no time for hops
 };
 
 constexpr plan_report make_report(schedule::program_view const& program, schedule::verdict const& proof,

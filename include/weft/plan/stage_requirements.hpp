@@ -19,9 +19,10 @@ struct stage_must_offer_split_backward {
 /// The argument: the stage that lacks any backward.
 template <bool Offers, class Stage>
 struct stage_must_offer_backward {
-  static_assert(Offers,
-                "weft::plan: the schedule trains and the stage has no backward; give it backward, or backward_input and "
-                "backward_weight, or choose schedule::forward_only");
+  static_assert(
+      Offers,
+      "weft::plan: the schedule trains and the stage has no backward; give it backward, or backward_input and "
+      "backward_weight, or choose schedule::forward_only");
   static constexpr bool value = true;
 };
 
@@ -39,7 +40,7 @@ consteval bool stage_suits_plan() {
   if constexpr (Plan::splits_backward) {
     return stage_must_offer_split_backward<splits, Stage>::value;
   } else if constexpr (Plan::schedule_policy::work.backward) {
-    return stage_must_offer_backward<splits || whole, Stage>::value;
+    return stage_must_offer_backward < splits || whole, Stage > ::value;
   }
   return true;
 }

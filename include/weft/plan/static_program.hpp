@@ -35,7 +35,8 @@ struct proved_program {
   static constexpr auto choose() {
     if constexpr (attempt::proof.what == schedule::defect::deadlock && SendSlots < MicroBatches &&
                   schedule::play(attempt::view, schedule::send_model::buffered).playable())
-      return proved_program<Policy, Ranks, MicroBatches, Recompute, Tied, Optimizer, Model, schedule::more_send_slots(SendSlots, MicroBatches)>::choose();
+      return proved_program<Policy, Ranks, MicroBatches, Recompute, Tied, Optimizer, Model,
+                            schedule::more_send_slots(SendSlots, MicroBatches)>::choose();
     else
       return attempt{};
   }

@@ -17,14 +17,14 @@ enum class lane : std::uint8_t { compute, communication, copy };
 struct action {
   op what = op::none;
   lane where = lane::compute;
-  std::uint16_t stage = 0;        ///< global stage number
+  std::uint16_t stage = 0;  ///< global stage number
   std::uint32_t micro_batch = 0;
-  std::uint16_t slice = 0;        ///< part of a sequence, where sequences are cut
-  std::uint8_t copy = 0;          ///< which model copy (DualPipe, Chimera)
-  std::uint8_t version = 0;       ///< which stashed weights (PipeDream)
-  std::uint8_t part = 0;          ///< attention or dispatch apart from the rest
-  std::uint8_t group = 0;         ///< of a collective: which axis; of a post: ordinal of the edge at this stage
-  std::uint16_t slot = 0;         ///< the buffer, see schedule/lower.hpp
+  std::uint16_t slice = 0;   ///< part of a sequence, where sequences are cut
+  std::uint8_t copy = 0;     ///< which model copy (DualPipe, Chimera)
+  std::uint8_t version = 0;  ///< which stashed weights (PipeDream)
+  std::uint8_t part = 0;     ///< attention or dispatch apart from the rest
+  std::uint8_t group = 0;    ///< of a collective: which axis; of a post: ordinal of the edge at this stage
+  std::uint16_t slot = 0;    ///< the buffer, see schedule/lower.hpp
 
   friend constexpr bool operator==(action const&, action const&) = default;
 };

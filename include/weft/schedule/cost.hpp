@@ -19,9 +19,9 @@ struct stage_cost {
 
 /// Durations for `cost`. The default is the field's unit: F = I = W = 1, B = 2, no time for anything else.
 struct cost_model {
-  stage_cost every = {};                ///< of stages without an entry of their own
-  stage_cost const* stages = nullptr;   ///< one per stage, or null
-  double hop = 0.0;                     ///< from post (both sides) to arrival of a message between two ranks
+  stage_cost every = {};               ///< of stages without an entry of their own
+  stage_cost const* stages = nullptr;  ///< one per stage, or null
+  double hop = 0.0;                    ///< from post (both sides) to arrival of a message between two ranks
   double reduce_gradient = 0.0;
   double norm = 0.0;
   double step = 0.0;
@@ -46,10 +46,10 @@ struct rank_time {
 /// The plan's time. `complete` is false for a program that cannot be played (ask `play` why).
 struct cost_summary {
   bool complete = false;
-  double makespan = 0.0;   ///< from 0 to the last end on any rank
-  double busiest = 0.0;    ///< most busy time of a rank
-  double idle_most = 0.0;  ///< most idle time of a rank against the makespan
-  double idle_total = 0.0; ///< over all ranks
+  double makespan = 0.0;    ///< from 0 to the last end on any rank
+  double busiest = 0.0;     ///< most busy time of a rank
+  double idle_most = 0.0;   ///< most idle time of a rank against the makespan
+  double idle_total = 0.0;  ///< over all ranks
 
   /// Idle time of all ranks over makespan * ranks: 0 is ideal. (Megatron's paper divides by the useful time instead.)
   [[nodiscard]] constexpr double idle_share(int ranks) const {
@@ -241,10 +241,10 @@ class clockwork {
   bool has_posts = false;
   buffer<int> position;
   buffer<double> clock;
-  buffer<double> ended;     ///< [item][forward, backward]; -1 before
-  buffer<double> sent;      ///< [channel][micro-batch]: time of the post; -1 before
+  buffer<double> ended;  ///< [item][forward, backward]; -1 before
+  buffer<double> sent;   ///< [channel][micro-batch]: time of the post; -1 before
   buffer<double> received;
-  buffer<int> blocker;      ///< [channel][micro-batch]: 1 + micro-batch whose send last used this one's slot, or 0
+  buffer<int> blocker;  ///< [channel][micro-batch]: 1 + micro-batch whose send last used this one's slot, or 0
 };
 
 }  // namespace detail

@@ -24,8 +24,18 @@
 namespace weft::inline v1::schedule {
 
 enum class csv_fault : std::uint8_t {
-  none, empty_table, no_stage_number, unknown_action, no_micro_batch, negative_micro_batch, number_too_large,
-  unclosed_pair, stage_on_two_ranks, stage_nowhere, micro_batch_too_large, stage_too_large,
+  none,
+  empty_table,
+  no_stage_number,
+  unknown_action,
+  no_micro_batch,
+  negative_micro_batch,
+  number_too_large,
+  unclosed_pair,
+  stage_on_two_ranks,
+  stage_nowhere,
+  micro_batch_too_large,
+  stage_too_large,
   table_too_large
 };
 
@@ -53,9 +63,12 @@ inline std::string explain(csv_problem const& found) {
     case csv_fault::table_too_large:
       return "weft::schedule::csv: " + value + " micro-batches are more than the " + limit +
              " that so many stages can have; use fewer";
-    case csv_fault::no_stage_number: return at + "does not begin with a stage number; write <stage><action><micro-batch>";
-    case csv_fault::unknown_action: return at + "is not a known action; use F, B, I, W, R, SEND_F, RECV_F, SEND_B, RECV_B, "
-                                           "REDUCE_GRAD, UNSHARD, RESHARD, NORM or STEP";
+    case csv_fault::no_stage_number:
+      return at + "does not begin with a stage number; write <stage><action><micro-batch>";
+    case csv_fault::unknown_action:
+      return at +
+             "is not a known action; use F, B, I, W, R, SEND_F, RECV_F, SEND_B, RECV_B, "
+             "REDUCE_GRAD, UNSHARD, RESHARD, NORM or STEP";
     case csv_fault::no_micro_batch: return at + "does not end with a micro-batch; write <stage><action><micro-batch>";
     case csv_fault::negative_micro_batch: return at + "micro-batch " + value + " is below 0; they count from 0";
     case csv_fault::number_too_large: return at + "a number does not fit; stages end at 65534, micro-batches at 2^20";
@@ -63,7 +76,8 @@ inline std::string explain(csv_problem const& found) {
     case csv_fault::stage_on_two_ranks:
       return at + "stage " + value + " is on row " + limit + " too; a stage lives on one rank";
     case csv_fault::stage_nowhere:
-      return "weft::schedule::csv: stage " + value + " is on no row although stage " + limit + " is; number stages without gaps";
+      return "weft::schedule::csv: stage " + value + " is on no row although stage " + limit +
+             " is; number stages without gaps";
     case csv_fault::micro_batch_too_large:
       return at + "micro-batch " + value + " is outside 0 .. " + std::to_string(found.limit - 1) + "; remove it";
     case csv_fault::stage_too_large:
@@ -73,12 +87,12 @@ inline std::string explain(csv_problem const& found) {
 }
 
 struct csv_options {
-  int stages = 0;                ///< 0: the largest found + 1
-  int micro_batches = 0;         ///< 0: the largest found + 1
-  int copies = 1;                ///< 2: two_way placement, micro-batches of the second half on copy 1
-  bool old_letters = false;      ///< PyTorch's older files: B is the input gradient, BW the full backward
+  int stages = 0;            ///< 0: the largest found + 1
+  int micro_batches = 0;     ///< 0: the largest found + 1
+  int copies = 1;            ///< 2: two_way placement, micro-batches of the second half on copy 1
+  bool old_letters = false;  ///< PyTorch's older files: B is the input gradient, BW the full backward
   work_set work = {};
-  bool infer_work = true;        ///< forward-only where the table has no backward at all
+  bool infer_work = true;  ///< forward-only where the table has no backward at all
   std::string_view name = "csv";
 };
 
@@ -191,14 +205,16 @@ class csv_reader {
   }
 
   constexpr bool store(csv_cell const& read_cell, std::string_view cell, int row, int column, int index) {
-    if (read_cell.stage >= stage_count) return complain(csv_fault::stage_too_large, row + 1, column, cell, read_cell.stage, stage_count);
+    if (read_cell.stage >= stage_count)
+      return complain(csv_fault::stage_too_large, row + 1, column, cell, read_cell.stage, stage_count);
     if (read_cell.micro_batch >= micro_batch_count)
-      return complain(csv_fault::micro_batch_too_large, row + 1, column, cell, read_cell.micro_batch, micro_batch_count);
+      return complain(csv_fault::micro_batch_too_large, row + 1, column, cell, read_cell.micro_batch,
+                      micro_batch_count);
     action made = make_action(read_cell.what, read_cell.stage, read_cell.micro_batch < 0 ? 0 : read_cell.micro_batch);
     if (options.copies == 2) {
       // Stage-wide actions have no micro-batch: the row says which copy is meant.
-      bool const second = read_cell.micro_batch < 0 ? read_cell.stage % rows != row
-                                                    : read_cell.micro_batch >= micro_batch_count / 2;
+      bool const second =
+          read_cell.micro_batch < 0 ? read_cell.stage % rows != row : read_cell.micro_batch >= micro_batch_count / 2;
       made.copy = second ? 1 : 0;
     } else if (made.what != op::norm) {
       int& rank = rank_of_stage[read_cell.stage];
@@ -216,7 +232,8 @@ class csv_reader {
     std::string_view const fused = ")OVERLAP_F_B";
     std::size_t const middle = cell.find(';');
     std::size_t const close = cell.find(')');
-    if (middle == std::string_view::npos || close == std::string_view::npos || middle > close || cell.substr(close) != fused)
+    if (middle == std::string_view::npos || close == std::string_view::npos || middle > close ||
+        cell.substr(close) != fused)
       return complain(csv_fault::unclosed_pair, row, column, cell), 0;
     return read_one(trimmed(cell.substr(1, middle - 1)), cell, row, column, out[0]) &&
                    read_one(trimmed(cell.substr(middle + 1, close - middle - 1)), cell, row, column, out[1])
@@ -239,7 +256,8 @@ class csv_reader {
     if (out.what >= op::reduce_gradient) {
       // Stage-wide actions: a number behind them is allowed and means nothing.
       int ignored = 0;
-      if (at < token.size() && !read_number(token, at, ignored)) return complain(csv_fault::unknown_action, row, column, cell);
+      if (at < token.size() && !read_number(token, at, ignored))
+        return complain(csv_fault::unknown_action, row, column, cell);
       out.micro_batch = -1;
     } else {
       bool const negative = at < token.size() && token[at] == '-';
@@ -278,7 +296,9 @@ class csv_reader {
   }
 
   static constexpr std::string_view trimmed(std::string_view part) {
-    auto const blank = [](char letter) { return letter == ' ' || letter == '\t' || letter == '\r' || letter == '\n' || letter == '"'; };
+    auto const blank = [](char letter) {
+      return letter == ' ' || letter == '\t' || letter == '\r' || letter == '\n' || letter == '"';
+    };
     while (!part.empty() && blank(part.front())) part.remove_prefix(1);
     while (!part.empty() && blank(part.back())) part.remove_suffix(1);
     return part;

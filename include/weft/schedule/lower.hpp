@@ -15,11 +15,11 @@ namespace weft::inline v1::schedule {
 enum class tied_stages : std::uint8_t { none, first_and_last };
 
 struct lower_options {
-  bool recompute = false;                         ///< R before each B or I; F keeps nothing but the stage's input
-  tied_stages tied = tied_stages::first_and_last; ///< who gets a REDUCE_GRAD (training programs only)
-  bool optimizer = true;                          ///< NORM and STEP at the end (training programs only)
-  int send_slots = 2;                             ///< output buffers per direction of an edge, to begin with
-  int receive_ahead = 1;                          ///< forward receives posted beyond the micro-batches in flight
+  bool recompute = false;                          ///< R before each B or I; F keeps nothing but the stage's input
+  tied_stages tied = tied_stages::first_and_last;  ///< who gets a REDUCE_GRAD (training programs only)
+  bool optimizer = true;                           ///< NORM and STEP at the end (training programs only)
+  int send_slots = 2;                              ///< output buffers per direction of an edge, to begin with
+  int receive_ahead = 1;                           ///< forward receives posted beyond the micro-batches in flight
 };
 
 namespace detail {
@@ -78,7 +78,8 @@ class lowering {
     for (int channel = 0; channel < lines.count(); ++channel) total += 2 * order_size[channel];
     for (int stage = 0; stage < stage_count; ++stage) {
       if (options.recompute) total += backwards(stage);
-      if (training() && has_backward(stage % table.stages())) total += options.optimizer + is_tied(stage % table.stages());
+      if (training() && has_backward(stage % table.stages()))
+        total += options.optimizer + is_tied(stage % table.stages());
     }
     return total;
   }
@@ -126,7 +127,8 @@ class lowering {
           if (cell.stage >= first_trained && ++flight.activations > flight.peak) flight.peak = flight.activations;
         } else {
           if (what != op::backward_weight) ++flight.backwards;
-          if (what == op::backward_input && ++flight.contexts > flight.peak_contexts) flight.peak_contexts = flight.contexts;
+          if (what == op::backward_input && ++flight.contexts > flight.peak_contexts)
+            flight.peak_contexts = flight.contexts;
           if (what == op::backward_weight) --flight.contexts;
           if (what != op::backward_input) --flight.activations;
           if (what == op::backward_weight) continue;
@@ -141,9 +143,9 @@ class lowering {
   }
 
   [[nodiscard]] constexpr int receive_slots(int channel, in_flight const& flight) const {
-    int const wanted = (channel % 2 == 0 ? (flight.peak > 0 ? flight.peak : 1) + options.receive_ahead
-                                         : 2 + flight.peak_contexts) +
-                       extra[channel];
+    int const wanted =
+        (channel % 2 == 0 ? (flight.peak > 0 ? flight.peak : 1) + options.receive_ahead : 2 + flight.peak_contexts) +
+        extra[channel];
     return wanted < order_size[channel] ? wanted : order_size[channel];
   }
 
@@ -230,7 +232,8 @@ class lowering {
       slot_counts& slots = found[which];
       bool const keeps = cell.stage >= first_trained;
       bool const is_forward = what == op::forward;
-      bool const is_last = is_forward ? !keeps : what != op::backward_input;  // nothing of this micro-batch is read later
+      bool const is_last =
+          is_forward ? !keeps : what != op::backward_input;  // nothing of this micro-batch is read later
 
       if (what != op::backward_weight) {
         int const kind = is_forward ? 1 : 3;
@@ -366,10 +369,10 @@ class lowering {
   buffer<int> posted;      ///< [channel]: receives posted so far
   buffer<int> slot_of;     ///< [channel][micro-batch]: receive slot + 1; 0 before the post
   buffer<int> sent;        ///< [channel]
-  buffer<int> kept_slot;      ///< [stage][micro-batch]: activation slot
-  buffer<int> kept_stack;     ///< [stage]: slots that are free, and how many
+  buffer<int> kept_slot;   ///< [stage][micro-batch]: activation slot
+  buffer<int> kept_stack;  ///< [stage]: slots that are free, and how many
   buffer<int> free_kept;
-  buffer<int> context_slot;   ///< the same for weight contexts
+  buffer<int> context_slot;  ///< the same for weight contexts
   buffer<int> context_stack;
   buffer<int> free_contexts;
   action* next = nullptr;

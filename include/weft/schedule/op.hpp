@@ -32,17 +32,17 @@ inline constexpr int op_count = static_cast<int>(op::step) + 1;
 
 /// What an op consumes and produces; generic code asks these in place of switching over `op`.
 struct op_facts {
-  char const* letters;        ///< as written in a table
-  bool is_compute;            ///< runs a stage
-  bool is_post;               ///< posts a point-to-point message
-  bool is_send;               ///< of the posts, which way
-  bool is_forward_direction;  ///< of compute and posts: travels from first stage to last
-  bool needs_activation;      ///< reads what F (or R) of the same stage and micro-batch kept
-  bool keeps_activation;      ///< leaves behind what backward will read
-  bool frees_activation;      ///< is the last reader of it
-  bool needs_output_gradient; ///< reads the gradient of the stage's output
-  bool makes_input_gradient;  ///< writes the gradient of the stage's input
-  bool makes_weight_gradient; ///< adds to the stage's weight gradients
+  char const* letters;         ///< as written in a table
+  bool is_compute;             ///< runs a stage
+  bool is_post;                ///< posts a point-to-point message
+  bool is_send;                ///< of the posts, which way
+  bool is_forward_direction;   ///< of compute and posts: travels from first stage to last
+  bool needs_activation;       ///< reads what F (or R) of the same stage and micro-batch kept
+  bool keeps_activation;       ///< leaves behind what backward will read
+  bool frees_activation;       ///< is the last reader of it
+  bool needs_output_gradient;  ///< reads the gradient of the stage's output
+  bool makes_input_gradient;   ///< writes the gradient of the stage's input
+  bool makes_weight_gradient;  ///< adds to the stage's weight gradients
 };
 
 // clang-format off
@@ -66,13 +66,22 @@ template <> inline constexpr op_facts op_traits<op::step>            {"STEP",   
 
 /// `op_traits` for an op known only at run time.
 constexpr op_facts const& traits_of(op which) {
-  constexpr op_facts const* table[op_count] = {
-      &op_traits<op::none>,         &op_traits<op::forward>,         &op_traits<op::backward>,
-      &op_traits<op::backward_input>, &op_traits<op::backward_weight>, &op_traits<op::recompute>,
-      &op_traits<op::forward_backward>, &op_traits<op::send_forward>, &op_traits<op::receive_forward>,
-      &op_traits<op::send_backward>, &op_traits<op::receive_backward>, &op_traits<op::reduce_gradient>,
-      &op_traits<op::unshard>,      &op_traits<op::reshard>,         &op_traits<op::norm>,
-      &op_traits<op::step>};
+  constexpr op_facts const* table[op_count] = {&op_traits<op::none>,
+                                               &op_traits<op::forward>,
+                                               &op_traits<op::backward>,
+                                               &op_traits<op::backward_input>,
+                                               &op_traits<op::backward_weight>,
+                                               &op_traits<op::recompute>,
+                                               &op_traits<op::forward_backward>,
+                                               &op_traits<op::send_forward>,
+                                               &op_traits<op::receive_forward>,
+                                               &op_traits<op::send_backward>,
+                                               &op_traits<op::receive_backward>,
+                                               &op_traits<op::reduce_gradient>,
+                                               &op_traits<op::unshard>,
+                                               &op_traits<op::reshard>,
+                                               &op_traits<op::norm>,
+                                               &op_traits<op::step>};
   return *table[static_cast<int>(which)];
 }
 

@@ -19,8 +19,8 @@
 namespace weft::inline v1::schedule {
 
 struct picture_options {
-  double unit = 0.0;   ///< time of one cell; 0: the shortest compute action
-  int width = 118;     ///< most characters of a line; what does not fit is cut and marked with '>'
+  double unit = 0.0;  ///< time of one cell; 0: the shortest compute action
+  int width = 118;    ///< most characters of a line; what does not fit is cut and marked with '>'
   char idle = '.';
 };
 
@@ -136,8 +136,8 @@ inline std::string draw_svg(timed_action const* actions, int count, int ranks, s
   for (int rank = 0; rank < ranks; ++rank) {
     double const y = top + lane * rank;
     text += "<text x=\"4\" y=\"" + detail::decimal(y + 15.0) + "\">rank " + std::to_string(rank) + "</text>\n";
-    text += "<rect x=\"" + detail::decimal(left) + "\" y=\"" + detail::decimal(y) + "\" width=\"" + detail::decimal(room) +
-            "\" height=\"" + detail::decimal(lane - 4.0) + "\" fill=\"#eeeeee\"/>\n";
+    text += "<rect x=\"" + detail::decimal(left) + "\" y=\"" + detail::decimal(y) + "\" width=\"" +
+            detail::decimal(room) + "\" height=\"" + detail::decimal(lane - 4.0) + "\" fill=\"#eeeeee\"/>\n";
   }
   for (int index = 0; index < count; ++index) {
     timed_action const& each = actions[index];
@@ -146,9 +146,9 @@ inline std::string draw_svg(timed_action const* actions, int count, int ranks, s
     double const y = top + lane * each.rank;
     double const width = (each.end - each.begin) * scale;
     std::string const label = detail::label_of(each.what, with_stage);
-    text += "<rect x=\"" + detail::decimal(x) + "\" y=\"" + detail::decimal(y) + "\" width=\"" + detail::decimal(width) +
-            "\" height=\"" + detail::decimal(lane - 4.0) + "\" fill=\"" + color(each.what.what) +
-            "\" stroke=\"#ffffff\"/>\n";
+    text += "<rect x=\"" + detail::decimal(x) + "\" y=\"" + detail::decimal(y) + "\" width=\"" +
+            detail::decimal(width) + "\" height=\"" + detail::decimal(lane - 4.0) + "\" fill=\"" +
+            color(each.what.what) + "\" stroke=\"#ffffff\"/>\n";
     if (width > 7.0 * static_cast<double>(label.size()))
       text += "<text x=\"" + detail::decimal(x + width / 2.0) + "\" y=\"" + detail::decimal(y + 15.0) +
               "\" text-anchor=\"middle\" fill=\"#ffffff\">" + label + "</text>\n";

@@ -30,7 +30,8 @@ class program {
         name_(static_cast<int>(name.size()) + 1),
         micro_batches_(micro_batches),
         work_(work) {
-    for (int index = 0; index < static_cast<int>(name.size()); ++index) name_[index] = name[static_cast<unsigned>(index)];
+    for (int index = 0; index < static_cast<int>(name.size()); ++index)
+      name_[index] = name[static_cast<unsigned>(index)];
     for (int rank = 0; rank < row_of_rank_.size(); ++rank) row_of_rank_[rank] = rank;
   }
 
@@ -114,9 +115,8 @@ template <class Policy>
 constexpr program write_table(int ranks, int micro_batches) {
   int const stages = Policy::chunks * ranks;
   int const passes = Policy::work.backward ? (Policy::splits_backward ? 3 : 2) : 1;
-  program result(Policy::name,
-                 topology::stage_graph::chain(stages).place(typename Policy::placement{}, ranks), micro_batches,
-                 Policy::work, passes * micro_batches * stages * Policy::placement::copies);
+  program result(Policy::name, topology::stage_graph::chain(stages).place(typename Policy::placement{}, ranks),
+                 micro_batches, Policy::work, passes * micro_batches * stages * Policy::placement::copies);
   for (int rank = 0; rank < ranks; ++rank) {
     row_writer put(result.cursor());
     Policy::write_row(rank, ranks, micro_batches, put);

@@ -32,8 +32,8 @@ struct carry_view {
 
 /// How many buffers of each kind a rank owns for one of its stages; found by `lower`'s liveness analysis.
 struct slot_counts {
-  int activation = 0;        ///< what F keeps for backward
-  int weight_context = 0;    ///< what I keeps for W (0 where B is not split)
+  int activation = 0;      ///< what F keeps for backward
+  int weight_context = 0;  ///< what I keeps for W (0 where B is not split)
   int receive_forward = 0;
   int send_forward = 0;
   int receive_backward = 0;

@@ -84,7 +84,8 @@ constexpr program_view view_of(table<Size> const& from, table_rows<Size.ranks> c
   result.row_count = Size.ranks;
   result.row_of_rank = from.row_of_rank;
   result.micro_batches = from.micro_batches;
-  result.graph = topology::stage_graph_view{Size.stages, Size.ranks, Size.copies, from.rank_of_stage, from.edges, Size.edges};
+  result.graph =
+      topology::stage_graph_view{Size.stages, Size.ranks, Size.copies, from.rank_of_stage, from.edges, Size.edges};
   result.work = from.work;
   if (from.is_lowered) result.slots = from.slots;
   result.is_lowered = from.is_lowered;

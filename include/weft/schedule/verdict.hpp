@@ -22,29 +22,29 @@ enum class send_model : std::uint8_t {
 /// of several of one kind the first in row order (rank 0 first).
 enum class defect : std::uint8_t {
   none,
-  out_of_range,           ///< stage, micro-batch, copy or edge that does not exist
-  wrong_rank,             ///< the stage is placed on another rank
-  unexpected_action,      ///< not in the work set (a backward in a forward-only program)
+  out_of_range,       ///< stage, micro-batch, copy or edge that does not exist
+  wrong_rank,         ///< the stage is placed on another rank
+  unexpected_action,  ///< not in the work set (a backward in a forward-only program)
   duplicate_forward,
-  duplicate_backward,     ///< a second B or I
-  duplicate_weight,       ///< a second W, or W after B
+  duplicate_backward,  ///< a second B or I
+  duplicate_weight,    ///< a second W, or W after B
   missing_forward,
   missing_backward,
   missing_weight,
   backward_before_forward,
-  weight_before_input,    ///< W before its I
-  recompute_misplaced,    ///< R before its F, twice, or not followed by its backward
-  input_not_ready,        ///< needs a stage on the same rank that runs later in the row
-  step_too_early,         ///< REDUCE_GRAD or STEP before the stage's last backward
-  duplicate_message,      ///< a send or a receive posted twice
+  weight_before_input,  ///< W before its I
+  recompute_misplaced,  ///< R before its F, twice, or not followed by its backward
+  input_not_ready,      ///< needs a stage on the same rank that runs later in the row
+  step_too_early,       ///< REDUCE_GRAD or STEP before the stage's last backward
+  duplicate_message,    ///< a send or a receive posted twice
   missing_send,
   missing_receive,
-  send_before_compute,    ///< posted before the action that fills it
-  receive_after_use,      ///< posted after the action that reads it
+  send_before_compute,  ///< posted before the action that fills it
+  receive_after_use,    ///< posted after the action that reads it
   slot_out_of_range,
-  slot_in_use,            ///< taken again before its last reader
+  slot_in_use,  ///< taken again before its last reader
   tag_out_of_range,
-  order_mismatch,         ///< sends and receives of one edge in different orders
+  order_mismatch,  ///< sends and receives of one edge in different orders
   deadlock
 };
 
@@ -55,17 +55,17 @@ enum class accumulation : std::uint8_t { ascending, descending, mixed };
 struct verdict {
   defect what = defect::none;
   send_model model = send_model::rendezvous;
-  op action = op::none;   ///< the action at fault; on a deadlock, the one where the culprit stands
+  op action = op::none;  ///< the action at fault; on a deadlock, the one where the culprit stands
   int rank = -1;
-  int position = -1;      ///< in the rank's row
+  int position = -1;  ///< in the rank's row
   int stage = -1;
   int micro_batch = -1;
-  int peer = -1;          ///< the other rank; on a deadlock, the one that waits for the culprit
-  op owed = op::none;     ///< on a deadlock, what the peer waits for; it stands later in the culprit's row
+  int peer = -1;       ///< the other rank; on a deadlock, the one that waits for the culprit
+  op owed = op::none;  ///< on a deadlock, what the peer waits for; it stands later in the culprit's row
   int owed_stage = -1;
   int owed_micro_batch = -1;
-  int value = 0;          ///< of a range: what was found
-  int limit = 0;          ///< of a range: the first illegal value; on a deadlock: ranks that wait in a circle
+  int value = 0;  ///< of a range: what was found
+  int limit = 0;  ///< of a range: the first illegal value; on a deadlock: ranks that wait in a circle
 
   // Figures; valid where `what` is none.
   int actions = 0;
@@ -103,13 +103,15 @@ inline std::string explain(verdict const& found) {
     case defect::out_of_range:
       return at + number(found.value) + " is outside 0 .. " + number(found.limit - 1) + "; remove the action";
     case defect::wrong_rank:
-      return at + "stage " + number(found.stage) + " is placed on rank " + number(found.peer) + "; move the action there";
+      return at + "stage " + number(found.stage) + " is placed on rank " + number(found.peer) +
+             "; move the action there";
     case defect::unexpected_action: return at + "is not part of this program's work; remove it";
     case defect::duplicate_forward: return at + "multiple forwards of one micro-batch; keep one";
     case defect::duplicate_backward: return at + "multiple input backwards of one micro-batch; keep one B or one I";
     case defect::duplicate_weight: return at + "multiple release actions of one micro-batch; keep one B or one W";
     case defect::missing_forward: return work + "forward action missing; add F on rank " + number(found.rank);
-    case defect::missing_backward: return work + "backward action missing; add B, or I and W, on rank " + number(found.rank);
+    case defect::missing_backward:
+      return work + "backward action missing; add B, or I and W, on rank " + number(found.rank);
     case defect::missing_weight: return work + "weight action missing; add W after I on rank " + number(found.rank);
     case defect::backward_before_forward: return at + "comes before its forward; put F first";
     case defect::weight_before_input: return at + "comes before its input gradient; put I first";
@@ -120,11 +122,11 @@ inline std::string explain(verdict const& found) {
     case defect::step_too_early: return at + "comes before the stage's last backward; move it to the end";
     case defect::duplicate_message: return at + "posted twice; keep one";
     case defect::missing_send:
-      return work + letters_of(found.owed) + " is missing on rank " + number(found.rank) + "; rank " + number(found.peer) +
-             " waits for it";
+      return work + letters_of(found.owed) + " is missing on rank " + number(found.rank) + "; rank " +
+             number(found.peer) + " waits for it";
     case defect::missing_receive:
-      return work + letters_of(found.owed) + " is missing on rank " + number(found.rank) + "; rank " + number(found.peer) +
-             " sends it";
+      return work + letters_of(found.owed) + " is missing on rank " + number(found.rank) + "; rank " +
+             number(found.peer) + " sends it";
     case defect::send_before_compute: return at + "posted before the action that fills its buffer; move it behind";
     case defect::receive_after_use: return at + "posted after the action that reads its buffer; move it before";
     case defect::slot_out_of_range:
@@ -142,11 +144,13 @@ inline std::string explain(verdict const& found) {
         return "deadlock: rank " + number(found.rank) + " stands at action " + number(found.position) + " (" + mine +
                "), but rank " + number(found.peer) + " waits for its " +
                cell(found.owed, found.owed_stage, found.owed_micro_batch) +
-               ", which is behind a post that does not end or comes later in its row; post receives just before their use";
+               ", which is behind a post that does not end or comes later in its row; post receives just before their "
+               "use";
       return "deadlock: rank " + number(found.rank) + " stands at action " + number(found.position) + " (" + mine +
              "), but rank " + number(found.peer) + " waits for its " +
              cell(found.owed, found.owed_stage, found.owed_micro_batch) + ", which comes later in its row (" +
-             number(found.limit) + (found.limit == 1 ? " rank waits" : " ranks wait") + " in a circle); move it forward";
+             number(found.limit) + (found.limit == 1 ? " rank waits" : " ranks wait") +
+             " in a circle); move it forward";
   }
   return "unknown defect";
 }

@@ -15,4 +15,6 @@
 #define WEFT_WORDS_NEEDS_KNOWN_NAME "there is no schedule of this name; choose serial, gpipe, 1f1b or forward_only"
 #define WEFT_WORDS_UNUSED_AXIS \
   "the mesh has more than one rank along an axis that no policy of the plan uses; give that axis 1 rank or remove it"
-#define WEFT_WORDS_MEMORY_LIMIT "the plan needs more bytes per rank than its memory_limit; use more ranks, fewer or smaller micro-batches, or recompute::full"
+#define WEFT_WORDS_MEMORY_LIMIT                                                                                   \
+  "the plan needs more bytes per rank than its memory_limit; use more ranks, fewer or smaller micro-batches, or " \
+  "recompute::full"

@@ -25,7 +25,9 @@ struct expert   { static constexpr char const* name = "expert"; };    ///< exper
 // clang-format on
 
 template <class Tag>
-concept axis_tag = requires { { Tag::name } -> std::convertible_to<char const*>; };
+concept axis_tag = requires {
+  { Tag::name } -> std::convertible_to<char const*>;
+};
 
 /// One dimension of a mesh. `Extent`: its ranks, 1 or more, or `dynamic`.
 template <axis_tag Tag, int Extent>

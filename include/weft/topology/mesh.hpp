@@ -38,11 +38,13 @@ struct mesh_shape {
 struct mesh_check {
   bool legal = true;
   int world = 0;
-  int product = 1;       ///< of the static extents
+  int product = 1;  ///< of the static extents
   bool has_dynamic = false;
 
   /// The world sizes nearest to `world` that would fit; 0 where there is none below.
-  [[nodiscard]] constexpr int below() const { return has_dynamic ? world / product * product : (product < world ? product : 0); }
+  [[nodiscard]] constexpr int below() const {
+    return has_dynamic ? world / product * product : (product < world ? product : 0);
+  }
   [[nodiscard]] constexpr int above() const { return has_dynamic ? world / product * product + product : product; }
 };
 
@@ -59,10 +61,14 @@ inline std::string explain(mesh_check const& check, std::string const& axes) {
 
 namespace detail {
 
-template <class Type> struct is_axis : std::false_type {};
-template <class Tag, int Extent> struct is_axis<axis<Tag, Extent>> : std::true_type {};
-template <class Type> struct is_order : std::false_type {};
-template <class... Tags> struct is_order<rank_order<Tags...>> : std::true_type {};
+template <class Type>
+struct is_axis : std::false_type {};
+template <class Tag, int Extent>
+struct is_axis<axis<Tag, Extent>> : std::true_type {};
+template <class Type>
+struct is_order : std::false_type {};
+template <class... Tags>
+struct is_order<rank_order<Tags...>> : std::true_type {};
 
 struct mesh_parts {
   int axes = 0;
@@ -122,7 +128,8 @@ class mesh {
   static_assert(axis_count + order_count == static_cast<int>(sizeof...(Parts)),
                 "weft::mesh: a parameter is neither an axis nor a rank_order; write axis<pipeline, 4>");
   static_assert(axis_count >= 1, "weft::mesh: there is no axis; write mesh<axis<pipeline, 4>>");
-  static_assert(axis_count <= mesh_shape::most_axes, "weft::mesh: more than five axes; there are five kinds, each once");
+  static_assert(axis_count <= mesh_shape::most_axes,
+                "weft::mesh: more than five axes; there are five kinds, each once");
   static_assert(order_count <= 1, "weft::mesh: two rank orders; keep one");
 
   template <class Part>

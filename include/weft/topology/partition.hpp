@@ -22,7 +22,15 @@ struct layer_range {
 };
 
 /// Why layers cannot be laid over stages.
-enum class partition_fault : unsigned char { none, no_stages, no_layers, ends_need_layers, negative_size, wrong_sum, bad_cost };
+enum class partition_fault : unsigned char {
+  none,
+  no_stages,
+  no_layers,
+  ends_need_layers,
+  negative_size,
+  wrong_sum,
+  bad_cost
+};
 
 struct partition_check {
   partition_fault what = partition_fault::none;
@@ -43,7 +51,8 @@ inline std::string explain(partition_check const& check) {
     case partition_fault::no_layers: return where + number(check.found) + " layers; a model has 1 or more";
     case partition_fault::ends_need_layers:
       return where + "stage " + number(check.stage) +
-             " has no layers; only stages between the first and the last may be empty, so give it one or use fewer stages";
+             " has no layers; only stages between the first and the last may be empty, so give it one or use fewer "
+             "stages";
     case partition_fault::negative_size:
       return where + "stage " + number(check.stage) + " has " + number(check.found) + " layers; use 0 or more";
     case partition_fault::wrong_sum:
@@ -51,8 +60,9 @@ inline std::string explain(partition_check const& check) {
              "; " + (check.found < check.wanted ? "add " : "remove ") +
              number(check.found < check.wanted ? check.wanted - check.found : check.found - check.wanted);
     case partition_fault::bad_cost:
-      return where + "the cost of layer " + number(check.found) + " or the speed of a stage is negative, zero or not a number; "
-                     "measure it again";
+      return where + "the cost of layer " + number(check.found) +
+             " or the speed of a stage is negative, zero or not a number; "
+             "measure it again";
   }
   return where + "unknown fault";
 }

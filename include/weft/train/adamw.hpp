@@ -50,16 +50,25 @@ void adamw_step(Space const& space, adamw const& options, double learning_rate, 
                 View const& next_value, View const& next_first, View const& next_second) {
   using real = typename View::non_const_value_type;
   adamw_kernel<real, View> const kernel{
-      value, first, second, gradient, next_value, next_first, next_second,
-      static_cast<real>(learning_rate), static_cast<real>(options.beta1), static_cast<real>(options.beta2),
-      static_cast<real>(options.epsilon), static_cast<real>(decays ? options.weight_decay : 0.0),
+      value,
+      first,
+      second,
+      gradient,
+      next_value,
+      next_first,
+      next_second,
+      static_cast<real>(learning_rate),
+      static_cast<real>(options.beta1),
+      static_cast<real>(options.beta2),
+      static_cast<real>(options.epsilon),
+      static_cast<real>(decays ? options.weight_decay : 0.0),
       static_cast<real>(scale),
       static_cast<real>(1.0 / (1.0 - std::pow(options.beta1, static_cast<double>(step)))),
       static_cast<real>(1.0 / (1.0 - std::pow(options.beta2, static_cast<double>(step))))};
-  Kokkos::parallel_for("weft::adamw",
-                       Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(
-                           space, 0, static_cast<std::int64_t>(value.extent(0))),
-                       kernel);
+  Kokkos::parallel_for(
+      "weft::adamw",
+      Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, static_cast<std::int64_t>(value.extent(0))),
+      kernel);
 }
 
 }  // namespace weft::inline v1::train

@@ -19,12 +19,10 @@ struct warmup_cosine {
 
   /// `step` counts from 0; the first step of a warm-up is already above zero.
   [[nodiscard]] double operator()(std::int64_t step) const {
-    if (step < warmup_steps)
-      return peak * static_cast<double>(step + 1) / static_cast<double>(warmup_steps);
+    if (step < warmup_steps) return peak * static_cast<double>(step + 1) / static_cast<double>(warmup_steps);
     if (total_steps == 0) return peak;
     if (step >= total_steps) return peak * floor;
-    double const done =
-        static_cast<double>(step - warmup_steps) / static_cast<double>(total_steps - warmup_steps);
+    double const done = static_cast<double>(step - warmup_steps) / static_cast<double>(total_steps - warmup_steps);
     constexpr double pi = 3.14159265358979323846;
     return peak * (floor + (1.0 - floor) * 0.5 * (1.0 + std::cos(pi * done)));
   }

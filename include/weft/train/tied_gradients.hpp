@@ -81,9 +81,9 @@ class tied_gradient {
     for (std::size_t index = 0; index < sites_.size(); ++index) {
       bool const is_remote = sites_[index].rank != rank_;
       if (is_remote) Kokkos::deep_copy(remote_[index], remote_host_[index]);
-      Kokkos::parallel_for("weft::add_site", range(space),
-                           add_site_kernel<View>{total_, is_remote ? View(remote_[index]) : sites_[index].gradient,
-                                                 index == 0});
+      Kokkos::parallel_for(
+          "weft::add_site", range(space),
+          add_site_kernel<View>{total_, is_remote ? View(remote_[index]) : sites_[index].gradient, index == 0});
     }
     for (site const& each : sites_)
       if (each.rank == rank_) Kokkos::deep_copy(space, each.gradient, total_);

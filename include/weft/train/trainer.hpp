@@ -30,25 +30,25 @@
 namespace weft::inline v1::train {
 
 struct trainer_options {
-  model::extents extents{};            ///< the largest micro-batch that will ever come
+  model::extents extents{};  ///< the largest micro-batch that will ever come
   adamw optimizer{};
   warmup_cosine learning_rate{};
-  double clip = 1.0;                   ///< largest global gradient norm; 0: no clipping
-  std::uint64_t seed = 1;              ///< of the initial weights
-  double dropout = 0.0;                ///< share of activations dropped while training
-  double deadline = 300.0;             ///< seconds that one wait may take
-  bool record_times = false;           ///< keep when every action of the last step ran
-  std::vector<topology::layer_range> partition{};  ///< layers of each stage; empty: balanced by cost
+  double clip = 1.0;                                         ///< largest global gradient norm; 0: no clipping
+  std::uint64_t seed = 1;                                    ///< of the initial weights
+  double dropout = 0.0;                                      ///< share of activations dropped while training
+  double deadline = 300.0;                                   ///< seconds that one wait may take
+  bool record_times = false;                                 ///< keep when every action of the last step ran
+  std::vector<topology::layer_range> partition{};            ///< layers of each stage; empty: balanced by cost
   std::vector<std::pair<std::string, std::string>> facts{};  ///< more that all ranks must agree on: (name, value)
 };
 
 /// What a step tells, on every rank.
 struct step_result {
-  double loss = 0.0;            ///< mean over the counted tokens, in nats
-  std::int64_t tokens = 0;      ///< counted tokens of the batch
-  double gradient_norm = 0.0;   ///< over all parameters, before clipping
+  double loss = 0.0;           ///< mean over the counted tokens, in nats
+  std::int64_t tokens = 0;     ///< counted tokens of the batch
+  double gradient_norm = 0.0;  ///< over all parameters, before clipping
   double learning_rate = 0.0;
-  bool is_skipped = false;      ///< the norm was not finite: no rank has changed a weight
+  bool is_skipped = false;         ///< the norm was not finite: no rank has changed a weight
   bool is_stop_requested = false;  ///< some rank has called `request_stop`
 };
 

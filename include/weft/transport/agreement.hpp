@@ -62,8 +62,8 @@ inline std::vector<std::string> gather_texts(endpoint& door, std::string const& 
   return texts;
 }
 
-/// Throws the same `agreed_error` on every rank unless all ranks hold the same facts; names the first fact that differs, the
-/// ranks and both values. Collective.
+/// Throws the same `agreed_error` on every rank unless all ranks hold the same facts; names the first fact that
+/// differs, the ranks and both values. Collective.
 inline void require_agreement(endpoint& door, facts const& mine) {
   auto const texts = gather_texts(door, mine.text());
   auto const reference = facts::parse(texts[0]);
@@ -79,8 +79,8 @@ inline void require_agreement(endpoint& door, facts const& mine) {
       break;
     }
     throw agreed_error("weft::transport: the ranks do not agree: " + difference +
-                    "; start every rank with the same executable, options and data",
-                {.rank = rank});
+                           "; start every rank with the same executable, options and data",
+                       {.rank = rank});
   }
 }
 

@@ -6,14 +6,16 @@
 #include <weft/error.hpp>
 #include <weft/transport/mpi.hpp>
 
-#include <Kokkos_Core.hpp>
 #include <mpi.h>
+#include <Kokkos_Core.hpp>
 
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <memory>
 #include <string>
+#include <thread>
 
 namespace weft::inline v1 {
 
@@ -51,6 +53,8 @@ inline int launched_processes() {
     std::fprintf(stderr, "weft: rank %d failed with an exception that is no std::exception\n", rank);
   }
   std::fflush(nullptr);
+  // Launchers read a rank's output through a pipe and drop what is in it once the job is aborted.
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
   if (can_abort) MPI_Abort(MPI_COMM_WORLD, 1);
   std::_Exit(1);
 }
@@ -76,8 +80,9 @@ class environment {
       MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
       previous_ = std::set_terminate(&detail::abort_all_ranks);
       if (provided < MPI_THREAD_FUNNELED && Kokkos::DefaultHostExecutionSpace::concurrency() > 1)
-        throw error("weft::environment: this MPI offers no MPI_THREAD_FUNNELED, which ranks with several threads need; "
-                    "use another MPI build");
+        throw error(
+            "weft::environment: this MPI offers no MPI_THREAD_FUNNELED, which ranks with several threads need; "
+            "use another MPI build");
     }
     refuse_singletons();
     if (!Kokkos::is_initialized()) {
@@ -115,9 +120,10 @@ class environment {
     MPI_Get_library_version(library, &length);
     std::string first_line(library, static_cast<std::size_t>(length));
     first_line.resize((std::min)(first_line.find('\n'), first_line.size()));
-    throw error("weft::environment: the launcher started " + std::to_string(launched) +
-                " processes, but MPI sees only 1 each: the launcher belongs to another MPI; launch with the mpiexec of " +
-                first_line + " (with Slurm: srun --mpi=pmi2 or pmix)");
+    throw error(
+        "weft::environment: the launcher started " + std::to_string(launched) +
+        " processes, but MPI sees only 1 each: the launcher belongs to another MPI; launch with the mpiexec of " +
+        first_line + " (with Slurm: srun --mpi=pmi2 or pmix)");
   }
 
   bool owns_mpi_ = false;

@@ -30,7 +30,8 @@ class mpi final : public endpoint {
     int is_initialised = 0;
     MPI_Initialized(&is_initialised);
     if (is_initialised == 0)
-      throw error("weft::transport::mpi: MPI is not initialised; make a weft::environment or call MPI_Init_thread first");
+      throw error(
+          "weft::transport::mpi: MPI is not initialised; make a weft::environment or call MPI_Init_thread first");
     check(MPI_Comm_dup(communicator, &data_), "MPI_Comm_dup");
     check(MPI_Comm_dup(communicator, &alarm_), "MPI_Comm_dup");
     MPI_Comm_set_errhandler(data_, MPI_ERRORS_RETURN);

@@ -92,8 +92,8 @@ inline void all_gather(endpoint& door, void const* mine, std::size_t bytes, void
                        double deadline = default_deadline) {
   auto* const out = static_cast<std::byte*>(everything);
   std::memcpy(out + bytes * static_cast<std::size_t>(door.rank()), mine, bytes);
-  run_collective(door, collective::ring::all_gather(door.size()), out,
-                 static_cast<std::int64_t>(bytes) * door.size(), deadline, "all_gather");
+  run_collective(door, collective::ring::all_gather(door.size()), out, static_cast<std::int64_t>(bytes) * door.size(),
+                 deadline, "all_gather");
 }
 
 /// `data` of `root` on every rank. Collective; binomial tree.

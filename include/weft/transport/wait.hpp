@@ -20,8 +20,7 @@ void wait(endpoint& door, request& posted, double seconds, OnDeadline&& on_deadl
   auto const start = clock::now();
   for (unsigned tries = 1;; ++tries) {
     if ((tries & 15U) == 0U) door.check_failure();
-    if ((tries & 255U) == 0U && seconds > 0.0 &&
-        std::chrono::duration<double>(clock::now() - start).count() > seconds)
+    if ((tries & 255U) == 0U && seconds > 0.0 && std::chrono::duration<double>(clock::now() - start).count() > seconds)
       on_deadline();
     door.yield();
     if (door.test(posted)) return;

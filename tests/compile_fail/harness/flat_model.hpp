@@ -12,7 +12,9 @@ struct flat_extents {
 struct flat_model {
   static constexpr int layer_count = 6;
   static constexpr std::int64_t parameter_count(int layer) { return layer == 0 ? 1000 : 100; }
-  static constexpr std::int64_t flops(int layer, flat_extents largest) { return (layer == 5 ? 300 : 100) * largest.tokens; }
+  static constexpr std::int64_t flops(int layer, flat_extents largest) {
+    return (layer == 5 ? 300 : 100) * largest.tokens;
+  }
   static constexpr std::int64_t activation_bytes(int, flat_extents largest) { return 40 * largest.tokens; }
   static constexpr std::int64_t workspace_bytes(int, flat_extents largest) { return 8 * largest.tokens; }
   static constexpr std::int64_t boundary_elements(flat_extents largest) { return 10 * largest.tokens; }

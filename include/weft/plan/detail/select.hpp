@@ -13,28 +13,41 @@
 
 namespace weft::inline v1::plan_detail {
 
-template <class Type> struct is_mesh : std::false_type {};
-template <class... Parts> struct is_mesh<topology::mesh<Parts...>> : std::true_type {};
-template <class Type> struct is_micro_batches : std::false_type {};
-template <int Count> struct is_micro_batches<micro_batches<Count>> : std::true_type {};
-template <class Type> struct is_memory_limit : std::false_type {};
-template <std::int64_t Bytes> struct is_memory_limit<memory_limit<Bytes>> : std::true_type {};
-template <class Type> struct is_held_to : std::false_type {};
-template <schedule::send_model Model> struct is_held_to<held_to<Model>> : std::true_type {};
-template <class Type> struct is_stage_layers : std::false_type {};
-template <int... Sizes> struct is_stage_layers<stage_layers<Sizes...>> : std::true_type {};
+template <class Type>
+struct is_mesh : std::false_type {};
+template <class... Parts>
+struct is_mesh<topology::mesh<Parts...>> : std::true_type {};
+template <class Type>
+struct is_micro_batches : std::false_type {};
+template <int Count>
+struct is_micro_batches<micro_batches<Count>> : std::true_type {};
+template <class Type>
+struct is_memory_limit : std::false_type {};
+template <std::int64_t Bytes>
+struct is_memory_limit<memory_limit<Bytes>> : std::true_type {};
+template <class Type>
+struct is_held_to : std::false_type {};
+template <schedule::send_model Model>
+struct is_held_to<held_to<Model>> : std::true_type {};
+template <class Type>
+struct is_stage_layers : std::false_type {};
+template <int... Sizes>
+struct is_stage_layers<stage_layers<Sizes...>> : std::true_type {};
 template <class Type>
 struct is_recompute : std::bool_constant<std::is_same_v<Type, schedule::recompute::none> ||
                                          std::is_same_v<Type, schedule::recompute::full>> {};
-template <class Type> struct is_schedule : std::bool_constant<schedule_policy<Type>> {};
-template <class Type> struct is_no_optimizer : std::is_same<Type, no_optimizer> {};
-template <class Type> struct is_no_ties : std::is_same<Type, no_tied_parameters> {};
+template <class Type>
+struct is_schedule : std::bool_constant<schedule_policy<Type>> {};
+template <class Type>
+struct is_no_optimizer : std::is_same<Type, no_optimizer> {};
+template <class Type>
+struct is_no_ties : std::is_same<Type, no_tied_parameters> {};
 
 template <class Type>
-inline constexpr bool is_known = is_mesh<Type>::value || is_micro_batches<Type>::value || is_memory_limit<Type>::value ||
-                                 is_held_to<Type>::value || is_recompute<Type>::value || is_schedule<Type>::value ||
-                                 is_no_optimizer<Type>::value || is_no_ties<Type>::value ||
-                                 is_stage_layers<Type>::value;
+inline constexpr bool is_known =
+    is_mesh<Type>::value || is_micro_batches<Type>::value || is_memory_limit<Type>::value || is_held_to<Type>::value ||
+    is_recompute<Type>::value || is_schedule<Type>::value || is_no_optimizer<Type>::value || is_no_ties<Type>::value ||
+    is_stage_layers<Type>::value;
 
 template <template <class> class Kind, class... Policies>
 inline constexpr int count = (0 + ... + static_cast<int>(Kind<Policies>::value));

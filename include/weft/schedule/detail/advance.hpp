@@ -374,7 +374,8 @@ class player {
   }
 
   [[nodiscard]] static constexpr bool earlier(wait const& left, wait const& right) {
-    bool const left_forward = left.what == op::forward || left.what == op::send_forward || left.what == op::receive_forward;
+    bool const left_forward =
+        left.what == op::forward || left.what == op::send_forward || left.what == op::receive_forward;
     bool const right_forward =
         right.what == op::forward || right.what == op::send_forward || right.what == op::receive_forward;
     if (left_forward != right_forward) return left_forward;
@@ -402,7 +403,8 @@ class player {
   constexpr void accuse_queue(int rank) {
     row_view const row = program.row(rank);
     int index = group_begin[rank] - 1;
-    while (index > 0 && complete[channel_of(row[index]) * micro_batches + static_cast<int>(row[index].micro_batch)] == 3)
+    while (index > 0 &&
+           complete[channel_of(row[index]) * micro_batches + static_cast<int>(row[index].micro_batch)] == 3)
       --index;
     position[rank] = index;
     fill(reason(rank).peer, rank, reason(rank), 1);
@@ -415,12 +417,13 @@ class player {
   int ranks;
   int micro_batches;
   typename Store::template array<int, Store::ranks> position;
-  typename Store::template array<int, Store::channels> sent;      ///< [channel]: messages sent so far; message k has gone when its ordinal is at most this
+  typename Store::template array<int, Store::channels>
+      sent;  ///< [channel]: messages sent so far; message k has gone when its ordinal is at most this
   typename Store::template array<int, Store::channels> received;  ///< [channel]: receives posted so far
   buffer<unsigned char> ran;  ///< tables without posts: bit 1 forward, bit 2 backward
   typename Store::template array<int, Store::ranks> group_begin;
-  typename Store::template array<int, Store::ranks> open;      ///< posts of the current group that have not completed
-  buffer<unsigned char> complete;  ///< [message]: bit 1 sent, bit 2 received, both active
+  typename Store::template array<int, Store::ranks> open;  ///< posts of the current group that have not completed
+  buffer<unsigned char> complete;                          ///< [message]: bit 1 sent, bit 2 received, both active
 };
 
 /// Plays what was scanned; `found` is the scan's verdict and becomes the play's.

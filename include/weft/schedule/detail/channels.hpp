@@ -47,8 +47,8 @@ struct channels {
     for (int edge = 0; edge < view.edge_count; ++edge) in_edges[next[view.edges[edge].destination]++] = edge;
     for (int copy = 0; copy < view.copies; ++copy)
       for (int edge = 0; edge < view.edge_count; ++edge)
-        crosses[copy * view.edge_count + edge] = view.rank_of(view.edges[edge].source, copy) !=
-                                                 view.rank_of(view.edges[edge].destination, copy);
+        crosses[copy * view.edge_count + edge] =
+            view.rank_of(view.edges[edge].source, copy) != view.rank_of(view.edges[edge].destination, copy);
     for (int wire = 0; wire < crosses.size(); ++wire)
       if (!crosses[wire]) has_local = true;
     for (int stage = 0; stage < view.stages; ++stage) {
@@ -77,19 +77,22 @@ struct channels {
   [[nodiscard]] constexpr int count() const { return 2 * graph.edge_count * graph.copies; }
 
   /// 1 + channel of a post, by (copy * stages + stage), kind of post and ordinal; 0 where no message is due (no such
-  /// edge, both ends on one rank, nothing trained before it). The kinds are SEND_F, RECV_F, SEND_B, RECV_B, as in op.hpp.
+  /// edge, both ends on one rank, nothing trained before it). The kinds are SEND_F, RECV_F, SEND_B, RECV_B, as in
+  /// op.hpp.
   [[nodiscard]] constexpr int const* posts(int which, int kind) const {
     return of_post.data() + (which * 4 + kind) * degree;
   }
 
   topology::stage_graph_view graph;
-  typename Store::template array<int, Store::stages + 1> out_begin;  ///< edges of stage s: [out_begin[s], out_begin[s + 1]), since edges are ordered by source
+  typename Store::template array<int, Store::stages + 1>
+      out_begin;  ///< edges of stage s: [out_begin[s], out_begin[s + 1]), since edges are ordered by source
   typename Store::template array<int, Store::stages + 1> in_begin;
-  typename Store::template array<int, Store::edges> in_edges;   ///< edges into stage s: in_edges[in_begin[s] .. in_begin[s + 1])
-  typename Store::template array<bool, Store::wires> crosses;   ///< [copy * edge_count + edge]
-  bool has_local = false; ///< some edge stays on its rank
-  int degree = 1;         ///< the most edges on one side of a stage
-  typename Store::template array<int, Store::posts> of_post;    ///< see `posts`
+  typename Store::template array<int, Store::edges>
+      in_edges;  ///< edges into stage s: in_edges[in_begin[s] .. in_begin[s + 1])
+  typename Store::template array<bool, Store::wires> crosses;  ///< [copy * edge_count + edge]
+  bool has_local = false;                                      ///< some edge stays on its rank
+  int degree = 1;                                              ///< the most edges on one side of a stage
+  typename Store::template array<int, Store::posts> of_post;   ///< see `posts`
 
  private:
   [[nodiscard]] constexpr int channel(int edge, int copy, bool forward, work_set const& work) const {

@@ -68,9 +68,11 @@ class scanner {
   bool has_posts = false;
   verdict found;
   typename Store::template array<unsigned char, Store::items> done;
-  typename Store::template array<int, Store::messages> sent;      ///< [channel][micro-batch]: ordinal of the send on its channel, from 1
+  typename Store::template array<int, Store::messages>
+      sent;  ///< [channel][micro-batch]: ordinal of the send on its channel, from 1
   typename Store::template array<int, Store::messages> received;  ///< the same of the receive
-  typename Store::template array<int, Store::messages> blocker;   ///< [channel][micro-batch]: 1 + micro-batch whose send last used this one's slot, or 0
+  typename Store::template array<int, Store::messages>
+      blocker;  ///< [channel][micro-batch]: 1 + micro-batch whose send last used this one's slot, or 0
 
  private:
   /// Which kinds of action there are. A lowered program says so itself, and its rows are then read but once.
@@ -198,8 +200,8 @@ class scanner {
     int* const kept_user = kept_owner.data();
     int* const slot_of_kept = kept_slot.data();
     rank_figures most_of;
-    int kept = 0;     // activations alive
-    int flying = 0;   // micro-batches between F and their last backward
+    int kept = 0;    // activations alive
+    int flying = 0;  // micro-batches between F and their last backward
     int context_count = 0;
 
     for (int index = 0; index < size; ++index) {
@@ -420,7 +422,7 @@ class scanner {
       for (int micro_batch = 0; micro_batch < micro_batches; ++micro_batch) {
         unsigned const state = done[which * micro_batches + micro_batch];
         if ((state & wanted) == wanted) continue;
-        report_work((state & has_forward) == 0              ? defect::missing_forward
+        report_work((state & has_forward) == 0 ? defect::missing_forward
                     : (state & has_input) == 0 ? defect::missing_backward
                                                : defect::missing_weight,
                     graph.rank_of_stage[which], stage, micro_batch);
@@ -443,7 +445,7 @@ class scanner {
           if ((state & wanted) == wanted) ++complete;
         }
         if (complete == 1) continue;
-        report_work(complete > 1                 ? defect::duplicate_forward
+        report_work(complete > 1               ? defect::duplicate_forward
                     : (any & has_forward) == 0 ? defect::missing_forward
                     : (any & has_input) == 0   ? defect::missing_backward
                                                : defect::missing_weight,
@@ -529,13 +531,14 @@ class scanner {
   bool order_known = false;
   bool has_slots = false;
   typename Store::template array<int, Store::stages> last_added;
-  typename Store::template array<int, Store::stages> ended_at;  ///< per stage: 1 + position of its first REDUCE_GRAD or STEP, or 0
+  typename Store::template array<int, Store::stages>
+      ended_at;  ///< per stage: 1 + position of its first REDUCE_GRAD or STEP, or 0
   typename Store::template array<int, Store::channels> count_sent;
   typename Store::template array<int, Store::channels> count_received;
   typename Store::template array<int, Store::messages> receive_slot;
-  typename Store::template array<int, Store::channels> send_limit;     ///< [channel]: slots
+  typename Store::template array<int, Store::channels> send_limit;  ///< [channel]: slots
   typename Store::template array<int, Store::channels> receive_limit;
-  typename Store::template array<int, Store::stages> kept_count;     ///< per stage: activation slots
+  typename Store::template array<int, Store::stages> kept_count;            ///< per stage: activation slots
   typename Store::template array<int, Store::message_slots> receive_owner;  ///< [channel][slot]: 1 + micro-batch, or 0
   typename Store::template array<int, Store::message_slots> send_owner;
   typename Store::template array<int, Store::message_slots> sent_at;
