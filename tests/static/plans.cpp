@@ -37,7 +37,7 @@ static_assert(formulas_hold<schedule::one_f_one_b, 5, 5>() && formulas_hold<sche
 using training = plan<schedule::one_f_one_b, pipeline_ranks<4>, micro_batches<16>>;
 static_assert(training::report.peak_activations <= 4);
 static_assert(training::report.micro_batches == 16 && training::report.ranks == 4 && training::report.stages == 4);
-static_assert(training::report.largest_tag <= 32767);
+static_assert(training::report.largest_tag <= schedule::tags::largest_edge);
 static_assert(training::view().row(0).size > 0 && training::view().is_lowered);
 static_assert(plan<schedule::gpipe, pipeline_ranks<2>, micro_batches<8>>::report.peak_activations == 8);
 static_assert(plan<schedule::gpipe, pipeline_ranks<2>, micro_batches<8>, schedule::recompute::full>::report
@@ -53,5 +53,8 @@ static_assert(schedule::play(training::view(), schedule::send_model::blocking).w
 // --- messages come from the same source as tags ----------------------------------------------------------------------
 static_assert(schedule::message_tag(2, true, 0, 3) == 4 && schedule::message_tag(2, false, 0, 3) == 5);
 static_assert(schedule::message_tag(0, true, 1, 3) == 6);
+static_assert(schedule::tie_tag(0, 0) == 30000 && schedule::tie_tag(2, 3) == 30035);
+static_assert(schedule::tags::largest_edge == 29999 && schedule::tags::groups == 118);
+static_assert(schedule::tie_tag(schedule::tags::groups - 1, 15) < schedule::tags::state);
 
 }  // namespace

@@ -23,5 +23,6 @@
 #include <weft/schedule/recompute.hpp>
 #include <weft/schedule/serial.hpp>
 #include <weft/schedule/table.hpp>
+#include <weft/schedule/tags.hpp>
 #include <weft/schedule/validity.hpp>
 #include <weft/schedule/verdict.hpp>

@@ -7,19 +7,8 @@
 #include <weft/schedule/detail/store.hpp>
 #include <weft/schedule/op.hpp>
 #include <weft/schedule/program_view.hpp>
+#include <weft/schedule/tags.hpp>
 #include <weft/topology/stage_graph.hpp>
-
-namespace weft::inline v1::schedule {
-
-/// The tag of a message: edge, direction (0 forward, 1 backward) and model copy, nothing else. The order of messages
-/// on one edge tells micro-batches apart, so tags stay small (MPI promises no more than 32,767).
-constexpr int message_tag(int edge, bool forward, int copy, int edge_count) {
-  return 2 * (copy * edge_count + edge) + (forward ? 0 : 1);
-}
-
-inline constexpr int largest_legal_tag = 32767;
-
-}  // namespace weft::inline v1::schedule
 
 namespace weft::inline v1::schedule::detail {
 

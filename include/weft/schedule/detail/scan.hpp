@@ -7,6 +7,7 @@
 #include <weft/schedule/detail/channels.hpp>
 #include <weft/schedule/detail/store.hpp>
 #include <weft/schedule/program_view.hpp>
+#include <weft/schedule/tags.hpp>
 #include <weft/schedule/verdict.hpp>
 
 namespace weft::inline v1::schedule::detail {
@@ -157,8 +158,8 @@ class scanner {
     count_received = typename Store::template array<int, Store::channels>(lines.count());
     for (int edge = 0; edge < program.graph.edge_count * program.graph.copies; ++edge)
       if (lines.crosses[edge]) found.largest_tag = 2 * edge + (program.work.backward ? 1 : 0);
-    if (found.largest_tag > largest_legal_tag)
-      report(defect::tag_out_of_range, 0, nullptr, -1, found.largest_tag, largest_legal_tag);
+    if (found.largest_tag > tags::largest_edge)
+      report(defect::tag_out_of_range, 0, nullptr, -1, found.largest_tag, tags::largest_edge);
   }
 
   /// One rank's row. Long, and all in one place: calls and member accesses cost the compiler microseconds each, and
