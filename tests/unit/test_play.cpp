@@ -103,6 +103,42 @@ TEST_CASE("play names each defect, and where it is") {
   CHECK(explain(local) == "rank 0, action 0 (1F0): needs 0F0, which comes later on the same rank; exchange them");
 }
 
+TEST_CASE("play: NORM stands once on every rank, after the last backward and before the first STEP") {
+  CHECK(played("0F0,0B0,0REDUCE_GRAD,NORM,0STEP\n1F0,1B0,NORM,1STEP\n").playable());
+  CHECK(played("0F0,0B0\n1F0,1B0\n").playable());
+  auto const missing = played("0F0,0B0,NORM,0STEP\n1F0,1B0,1STEP\n");
+  CHECK(missing.what == defect::missing_norm);
+  CHECK(missing.rank == 1);
+  CHECK(explain(missing) ==
+        "rank 1 has no NORM although the program has NORM or STEP; all ranks take part, so add one before its STEPs");
+  CHECK(played("0F0,0B0\n1F0,1B0,NORM,1STEP\n").rank == 0);
+  CHECK(played("0F0,0B0,0STEP\n").what == defect::missing_norm);
+  auto const doubled = played("0F0,0B0,NORM,0STEP\n1F0,1B0,NORM,NORM,1STEP\n");
+  CHECK(doubled.what == defect::duplicate_norm);
+  CHECK(doubled.rank == 1);
+  CHECK(explain(doubled) ==
+        "rank 1, action 3 (NORM): a second NORM on one rank, which no other rank answers; keep one");
+  auto const early = played("0F0,0F1,0B0,NORM,0B1,0STEP\n");
+  CHECK(early.what == defect::norm_too_early);
+  CHECK(explain(early) ==
+        "rank 0, action 3 (NORM): comes before the rank's last backward or REDUCE_GRAD; move it behind them");
+  CHECK(played("0F0,0I0,NORM,0W0,0STEP\n").what == defect::norm_too_early);
+  CHECK(played("0F0,0B0,NORM,0REDUCE_GRAD,0STEP\n").what == defect::norm_too_early);
+  auto const late = played("0F0,0B0,NORM,0STEP\n1F0,1B0,1STEP,NORM\n");
+  CHECK(late.what == defect::norm_after_step);
+  CHECK(explain(late) == "rank 1, action 3 (NORM): comes after a STEP, which needs its result; move it before");
+  // Two stages of a rank: behind the last backward of both.
+  CHECK(played("0F0,1F0,1B0,NORM,0B0,0STEP,1STEP\n").what == defect::norm_too_early);
+  CHECK(read_csv("0F0,NORM\n").view().work.backward == false);
+  CHECK(played("0F0,NORM\n").what == defect::unexpected_action);
+  // What `lower` makes, with one rank's NORM gone.
+  auto const made = make_program("1f1b", 3, 4);
+  editable lost(made.view());
+  std::erase_if(lost.rows[2], [](action const& cell) { return cell.what == op::norm; });
+  CHECK(lost.play().what == defect::missing_norm);
+  CHECK(lost.play().rank == 2);
+}
+
 TEST_CASE("play: of several defects the first by the documented priority, then by rank") {
   // A missing backward on rank 0, a double forward on rank 1.
   auto const found = played("0F0,0F1,0B0\n1F0,1F0,1F1,1B0,1B1\n");

@@ -140,26 +140,11 @@ class clockwork {
     for (int rank = 0; rank < program.ranks(); ++rank)
       for (action const& cell : program.row(rank)) {
         if (!is_send(cell)) continue;
-        int const channel = channel_of(cell);
+        int const channel = lines.channel_of(cell);
         int const micro_batch = static_cast<int>(cell.micro_batch);
         blocker[channel * micro_batches + micro_batch] = last[channel * most + cell.slot];
         last[channel * most + cell.slot] = micro_batch + 1;
       }
-  }
-
-  [[nodiscard]] static constexpr bool is_post(action const& cell) {
-    return cell.what >= op::send_forward && cell.what <= op::receive_backward;
-  }
-  [[nodiscard]] static constexpr bool is_send(action const& cell) {
-    return cell.what == op::send_forward || cell.what == op::send_backward;
-  }
-
-  [[nodiscard]] constexpr int channel_of(action const& cell) const {
-    bool const forward = cell.what == op::send_forward || cell.what == op::receive_forward;
-    bool const by_out_edge = cell.what == op::send_forward || cell.what == op::receive_backward;
-    int const edge = by_out_edge ? lines.out_begin[cell.stage] + cell.group
-                                 : lines.in_edges[lines.in_begin[cell.stage] + cell.group];
-    return 2 * (cell.copy * program.graph.edge_count + edge) + (forward ? 0 : 1);
   }
 
   [[nodiscard]] constexpr double duration(action const& cell) const {
@@ -221,7 +206,7 @@ class clockwork {
 
   constexpr void note(action const& cell, double end) {
     if (is_post(cell)) {
-      int const message = channel_of(cell) * micro_batches + static_cast<int>(cell.micro_batch);
+      int const message = lines.channel_of(cell) * micro_batches + static_cast<int>(cell.micro_batch);
       (is_send(cell) ? sent : received)[message] = end;
       return;
     }

@@ -34,6 +34,8 @@ namespace detail {
 ///     row end         REDUCE_GRAD, NORM, STEP
 ///
 /// Receives of a channel are posted in the order in which the other rank sends, never in the order of use.
+/// Longer than most headers: which slots exist, who takes them and when receives are posted depend on each other, and a
+/// row is written in one loop since it runs in the compiler.
 class lowering {
  public:
   constexpr lowering(program_view const& view, lower_options const& chosen)

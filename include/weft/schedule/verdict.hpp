@@ -36,6 +36,10 @@ enum class defect : std::uint8_t {
   recompute_misplaced,  ///< R before its F, twice, or not followed by its backward
   input_not_ready,      ///< needs a stage on the same rank that runs later in the row
   step_too_early,       ///< REDUCE_GRAD or STEP before the stage's last backward
+  duplicate_norm,       ///< a second NORM on one rank
+  missing_norm,         ///< a rank without NORM although some rank has NORM or STEP
+  norm_too_early,       ///< NORM before the rank's last backward or REDUCE_GRAD
+  norm_after_step,      ///< NORM behind a STEP, which needs its result
   duplicate_message,    ///< a send or a receive posted twice
   missing_send,
   missing_receive,
@@ -93,6 +97,7 @@ inline std::string letters_of(op what) { return traits_of(what).letters; }
 inline std::string explain(verdict const& found) {
   auto const number = [](int value) { return std::to_string(value); };
   auto const cell = [&](op what, int stage, int micro_batch) {
+    if (what == op::norm) return letters_of(what);
     return number(stage) + letters_of(what) + number(micro_batch);
   };
   std::string const mine = cell(found.action, found.stage, found.micro_batch);
@@ -120,6 +125,13 @@ inline std::string explain(verdict const& found) {
       return at + "needs " + cell(found.owed, found.owed_stage, found.owed_micro_batch) +
              ", which comes later on the same rank; exchange them";
     case defect::step_too_early: return at + "comes before the stage's last backward; move it to the end";
+    case defect::duplicate_norm: return at + "a second NORM on one rank, which no other rank answers; keep one";
+    case defect::missing_norm:
+      return "rank " + number(found.rank) +
+             " has no NORM although the program has NORM or STEP; all ranks take part, so add one before its STEPs";
+    case defect::norm_too_early:
+      return at + "comes before the rank's last backward or REDUCE_GRAD; move it behind them";
+    case defect::norm_after_step: return at + "comes after a STEP, which needs its result; move it before";
     case defect::duplicate_message: return at + "posted twice; keep one";
     case defect::missing_send:
       return work + letters_of(found.owed) + " is missing on rank " + number(found.rank) + "; rank " +

@@ -10,6 +10,7 @@ namespace weft::inline v1::schedule::detail {
 
 /// The part of `play` that needs other ranks: advances every rank as far as it goes until all have ended or none can
 /// move. `scan` has proved that every message has both ends, so that a rank which cannot move waits in a circle.
+/// Longer than most headers: four send models and the naming of a deadlock's culprit share one state.
 template <class Store = dynamic_store>
 class player {
  public:
@@ -124,13 +125,13 @@ class player {
       op const what = cell.what;
       if (is_post(cell)) {
         if (model == send_model::in_issue_order) continue;
-        bool const is_send = what == op::send_forward || what == op::send_backward;
-        int const channel = channel_of(cell);
+        bool const is_outgoing = is_send(cell);
+        int const channel = lines.channel_of(cell);
         int const message = channel * micro_batches + static_cast<int>(cell.micro_batch);
-        int const ordinal = is_send ? scan.sent[message] : scan.received[message];
-        int& mine = is_send ? sent[channel] : received[channel];
+        int const ordinal = is_outgoing ? scan.sent[message] : scan.received[message];
+        int& mine = is_outgoing ? sent[channel] : received[channel];
         if (mine < ordinal) mine = ordinal;
-        if ((is_send ? received[channel] : sent[channel]) < ordinal) break;
+        if ((is_outgoing ? received[channel] : sent[channel]) < ordinal) break;
         continue;
       }
       if ((what == op::forward || what == op::backward || what == op::backward_input) && blocked(cell, nullptr)) break;
@@ -152,14 +153,6 @@ class player {
 
   [[nodiscard]] constexpr int item_of(int copy, int stage, int micro_batch) const {
     return (copy * program.graph.stages + stage) * micro_batches + micro_batch;
-  }
-
-  [[nodiscard]] constexpr int channel_of(action const& cell) const {
-    bool const forward = cell.what == op::send_forward || cell.what == op::receive_forward;
-    bool const by_out_edge = cell.what == op::send_forward || cell.what == op::receive_backward;
-    int const edge = by_out_edge ? lines.out_begin.data()[cell.stage] + cell.group
-                                 : lines.in_edges.data()[lines.in_begin.data()[cell.stage] + cell.group];
-    return 2 * (cell.copy * program.graph.edge_count + edge) + (forward ? 0 : 1);
   }
 
   /// Whether a compute action of a lowered program must wait, and for what.
@@ -262,10 +255,10 @@ class player {
       moved = true;
       for (int index = begin; index < end; ++index) {
         action const& cell = row[index];
-        bool const is_send = cell.what == op::send_forward || cell.what == op::send_backward;
-        int const channel = channel_of(cell);
+        bool const is_outgoing = is_send(cell);
+        int const channel = lines.channel_of(cell);
         int const message = channel * micro_batches + static_cast<int>(cell.micro_batch);
-        complete[message] |= is_send ? 1 : 2;
+        complete[message] |= is_outgoing ? 1 : 2;
         if (complete[message] != 3)
           ++open[rank];
         else
@@ -273,10 +266,6 @@ class player {
       }
     }
     return moved;
-  }
-
-  [[nodiscard]] static constexpr bool is_post(action const& cell) {
-    return cell.what >= op::send_forward && cell.what <= op::receive_backward;
   }
 
   [[nodiscard]] constexpr int peer_of(action const& cell, int channel) const {
@@ -310,12 +299,12 @@ class player {
     for (int rank = 0; rank < ranks; ++rank)
       for (action const& cell : program.row(rank)) {
         if (!is_post(cell)) continue;
-        bool const is_send = cell.what == op::send_forward || cell.what == op::send_backward;
-        int const channel = channel_of(cell);
+        bool const is_outgoing = is_send(cell);
+        int const channel = lines.channel_of(cell);
         int const peer = peer_of(cell, channel);
-        int const pair = is_send ? rank * ranks + peer : peer * ranks + rank;
+        int const pair = is_outgoing ? rank * ranks + peer : peer * ranks + rank;
         int const message = channel * micro_batches + static_cast<int>(cell.micro_batch);
-        (is_send ? sends : receives)[begin[pair] + (is_send ? sends_of : receives_of)[pair]++] = message;
+        (is_outgoing ? sends : receives)[begin[pair] + (is_outgoing ? sends_of : receives_of)[pair]++] = message;
       }
     for (int index = 0; index < total; ++index)
       if (sends[index] != receives[index]) found.pair_order_matches = false;
@@ -330,14 +319,14 @@ class player {
     if (!scan.has_posts) {
       table_blocked(cell, &why);
     } else if (is_post(cell)) {
-      int const channel = channel_of(cell);
+      int const channel = lines.channel_of(cell);
       topology::edge const line = program.graph.edges[channel / 2 % program.graph.edge_count];
-      bool const is_send = cell.what == op::send_forward || cell.what == op::send_backward;
+      bool const is_outgoing = is_send(cell);
       bool const forward = channel % 2 == 0;
       int const other = line.source == cell.stage ? line.destination : line.source;
       why = wait{program.graph.rank_of(other, cell.copy),
-                 is_send ? (forward ? op::receive_forward : op::receive_backward)
-                         : (forward ? op::send_forward : op::send_backward),
+                 is_outgoing ? (forward ? op::receive_forward : op::receive_backward)
+                             : (forward ? op::send_forward : op::send_backward),
                  other, cell.copy, static_cast<int>(cell.micro_batch)};
     } else {
       blocked(cell, &why);
@@ -404,7 +393,7 @@ class player {
     row_view const row = program.row(rank);
     int index = group_begin[rank] - 1;
     while (index > 0 &&
-           complete[channel_of(row[index]) * micro_batches + static_cast<int>(row[index].micro_batch)] == 3)
+           complete[lines.channel_of(row[index]) * micro_batches + static_cast<int>(row[index].micro_batch)] == 3)
       --index;
     position[rank] = index;
     fill(reason(rank).peer, rank, reason(rank), 1);

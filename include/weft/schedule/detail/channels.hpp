@@ -4,6 +4,7 @@
 
 #include <weft/config.hpp>
 #include <weft/detail/buffer.hpp>
+#include <weft/schedule/action.hpp>
 #include <weft/schedule/detail/store.hpp>
 #include <weft/schedule/op.hpp>
 #include <weft/schedule/program_view.hpp>
@@ -11,6 +12,11 @@
 #include <weft/topology/stage_graph.hpp>
 
 namespace weft::inline v1::schedule::detail {
+
+constexpr bool is_post(action const& cell) {
+  return cell.what >= op::send_forward && cell.what <= op::receive_backward;
+}
+constexpr bool is_send(action const& cell) { return cell.what == op::send_forward || cell.what == op::send_backward; }
 
 /// The graph as lookups: which edges enter and leave a stage, in graph order, and whether they cross ranks.
 /// A `channel` is one direction of one edge of one copy, and its number is its tag.
@@ -70,6 +76,15 @@ struct channels {
   /// op.hpp.
   [[nodiscard]] constexpr int const* posts(int which, int kind) const {
     return of_post.data() + (which * 4 + kind) * degree;
+  }
+
+  /// The channel of a post whose edge is known to exist.
+  [[nodiscard]] constexpr int channel_of(action const& cell) const {
+    bool const forward = cell.what == op::send_forward || cell.what == op::receive_forward;
+    bool const by_out_edge = cell.what == op::send_forward || cell.what == op::receive_backward;
+    int const edge = by_out_edge ? out_begin.data()[cell.stage] + cell.group
+                                 : in_edges.data()[in_begin.data()[cell.stage] + cell.group];
+    return message_tag(edge, forward, cell.copy, graph.edge_count);
   }
 
   topology::stage_graph_view graph;

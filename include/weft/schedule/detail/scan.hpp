@@ -13,7 +13,8 @@
 namespace weft::inline v1::schedule::detail {
 
 /// The part of `play` that needs no clock: each row is read once, in order. Everything found here holds under every
-/// send model. Written with plain arrays and few calls, since it runs in the compiler.
+/// send model. Written with plain arrays and few calls, since it runs in the compiler; for the same reason one pass
+/// checks all rules at once, and the header is longer than most.
 template <class Store = dynamic_store>
 class scanner {
  public:
@@ -55,6 +56,7 @@ class scanner {
       if (ranks != nullptr) ranks[rank] = figures;
     }
     check_complete();
+    check_norms();
     if (has_posts) check_messages();
   }
 
@@ -212,11 +214,15 @@ class scanner {
       int const micro_batch = static_cast<int>(cell.micro_batch);
       if (cell.stage >= stage_count || cell.copy >= copies || cell.micro_batch >= static_cast<unsigned>(count) ||
           rank_of_stage[which] != rank) {
-        if (what != op::norm && what != op::none) report_place(rank, actions + index);
+        if (what == op::norm)
+          note_norm(rank, actions + index);
+        else if (what != op::none)
+          report_place(rank, actions + index);
         continue;
       }
       if (what >= op::reduce_gradient || what == op::none) {
         if (what == op::reduce_gradient || what == op::step) check_step(rank, actions + index, which);
+        if (what == op::norm) note_norm(rank, actions + index);
         continue;
       }
       int const item = which * count + micro_batch;
@@ -348,9 +354,10 @@ class scanner {
         }
     }
     figures = most_of;
+    if (trains) check_norm(rank, row);
   }
 
-  /// A stage on the same rank must have run earlier in the row; messages are the business of `scan_post`.
+  /// A stage on the same rank must have run earlier in the row; messages are the business of `advance`.
   constexpr void check_inputs(int rank, action const* cell, bool forward) {
     int const stage = cell->stage;
     int const begin = forward ? lines.in_begin[stage] : lines.out_begin[stage];
@@ -407,7 +414,37 @@ class scanner {
 
   constexpr void check_step(int rank, action const* cell, int which) {
     if (!has_backward(cell->stage)) report(defect::unexpected_action, rank, cell);
-    if (ended_at[which] == 0) ended_at[which] = static_cast<int>(cell - program.row(rank).begin()) + 1;
+    int const position = static_cast<int>(cell - program.row(rank).begin());
+    if (ended_at[which] == 0) ended_at[which] = position + 1;
+    if (cell->what == op::step && step_at < 0) step_at = position;
+  }
+
+  // NORM belongs to a rank, not to a stage: every rank takes part in it, so that one too few or too many hangs the run.
+
+  constexpr void note_norm(int rank, action const* cell) {
+    if (!program.work.backward) report(defect::unexpected_action, rank, cell);
+    if (norm_at >= 0) report(defect::duplicate_norm, rank, cell);
+    if (norm_at < 0) norm_at = static_cast<int>(cell - program.row(rank).begin());
+  }
+
+  /// After a rank's row: NORM adds up finished gradients, and STEP needs its result.
+  constexpr void check_norm(int rank, row_view row) {
+    if (norm_at >= 0 || step_at >= 0) has_optimizer = true;
+    if (norm_at < 0 && without_norm < 0) without_norm = rank;
+    if (norm_at >= 0 && step_at >= 0 && step_at < norm_at) report(defect::norm_after_step, rank, row.begin() + norm_at);
+    for (int index = norm_at + 1; norm_at >= 0 && index < row.size; ++index) {
+      op const what = row[index].what;
+      if (what == op::backward || what == op::backward_input || what == op::backward_weight ||
+          what == op::reduce_gradient)
+        report(defect::norm_too_early, rank, row.begin() + norm_at);
+    }
+    norm_at = -1;
+    step_at = -1;
+  }
+
+  constexpr void check_norms() {
+    if (has_optimizer && without_norm >= 0 && report(defect::missing_norm, without_norm, nullptr))
+      found.action = op::norm;
   }
 
   constexpr void check_complete() {
@@ -531,6 +568,10 @@ class scanner {
   int most_kept = 0;
   bool order_known = false;
   bool has_slots = false;
+  int norm_at = -1;  ///< of the row that is read: position of its NORM
+  int step_at = -1;  ///< and of its first STEP
+  int without_norm = -1;
+  bool has_optimizer = false;  ///< some rank has NORM or STEP
   typename Store::template array<int, Store::stages> last_added;
   typename Store::template array<int, Store::stages>
       ended_at;  ///< per stage: 1 + position of its first REDUCE_GRAD or STEP, or 0
