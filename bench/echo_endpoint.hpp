@@ -26,7 +26,7 @@ class echo_endpoint final : public weft::transport::endpoint {
 
   [[nodiscard]] int rank() const override { return rank_; }
   [[nodiscard]] int size() const override { return program_.ranks(); }
-  [[nodiscard]] weft::transport::request send(void const*, std::size_t, int, int) override { return {1, true}; }
+  [[nodiscard]] weft::transport::request send(void const*, std::size_t, int, int) override { return {1, true, false}; }
   [[nodiscard]] weft::transport::request receive(void* data, std::size_t, int, int tag) override {
     auto const& edge = program_.graph.edges[tag / 2];
     bool const is_gradient = tag % 2 == 1;
@@ -38,14 +38,17 @@ class echo_endpoint final : public weft::transport::endpoint {
     std::memcpy(data, &header, sizeof header);
     std::memcpy(static_cast<std::byte*>(data) + sizeof header, counts, sizeof counts);
     if (++micro_batch == program_.micro_batches) micro_batch = 0;
-    return {1, true};
+    return {1, true, false};
   }
   [[nodiscard]] bool test(weft::transport::request& posted) override {
     posted = {};
     return true;
   }
   [[nodiscard]] std::size_t received_bytes() const override { return 128 + payload_; }
-  void abandon(weft::transport::request& posted) noexcept override { posted = {}; }
+  [[nodiscard]] bool abandon(weft::transport::request& posted) noexcept override {
+    posted = {};
+    return true;
+  }
   void announce_failure(std::string_view) noexcept override {}
   void check_failure() override {}
   void yield() noexcept override {}

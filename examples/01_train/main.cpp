@@ -22,7 +22,7 @@ static_assert(weft::proof<plan, model, micro_batch>::bytes_per_rank <= weft::mib
 
 int main(int argc, char** argv) {
   weft::environment env(argc, argv);  // MPI first, Kokkos second
-  weft::trainer<model> trainer(plan::program(env.world().size()), env.world(), {.extents = micro_batch});
+  weft::trainer<model> trainer(plan{}, env.world(), {.extents = micro_batch});
   for (int step = 0; step < 40; ++step) {
     std::vector<std::int32_t> tokens, next;  // 16 sequences that count in steps of 1
     for (int at = 0; at < 16 * 32; ++at) {

@@ -54,7 +54,12 @@ class training {
       static_cast<void>(partition_of<Model>(chosen_, door_.size()));  // throws where it cannot be
     });
     trainer_ = std::make_unique<trainer_type>(std::move(program), door_, trainer_settings());
-    weft::transport::all_or_none(door_, [&] { open(); });
+    // Everybody has read what it needs before anything in --out is moved, cut or written.
+    weft::transport::all_or_none(door_, [&] { read_state(); });
+    weft::transport::facts start;
+    start.add("step to go on from", std::to_string(trainer_->steps_done()));
+    weft::transport::require_agreement(door_, start);
+    weft::transport::all_or_none(door_, [&] { open_files(); });
   }
 
   void run() {
@@ -128,8 +133,8 @@ class training {
     return settings;
   }
 
-  /// Files: where to go on from, and where to write. Every rank reads its own part.
-  void open() {
+  /// Where to go on from. Every rank reads its own part.
+  void read_state() {
     if (is_root_) out_ = std::make_unique<out_directory>(chosen_.out);
     std::optional<checkpoint_reader> saved;
     if (chosen_.resume) {
@@ -155,6 +160,10 @@ class training {
       weft::train::restore_state(*trainer_, false,
                                  [&](char const*, auto const& parameter, float* out) { weights.read(parameter, out); });
     }
+  }
+
+  /// Where to write: rank 0 alone.
+  void open_files() {
     if (!is_root_) return;
     std::int64_t const step = trainer_->steps_done();
     if (chosen_.resume) {

@@ -1,6 +1,8 @@
 // ranks: 2 3
 // SPDX-FileCopyrightText: 2026 The weft authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "support/settle.hpp"
+
 #include <weft/error.hpp>
 #include <weft/transport/mpi.hpp>
 #include <weft/transport/run_collective.hpp>
@@ -30,9 +32,9 @@ bool exchange(weft::transport::endpoint& door, std::size_t bytes) {
     for (std::size_t index = 0; index < bytes; index += stride) sent[index] = pattern(index, door.rank());
     request send = door.send(sent.data(), bytes, peer, 7);
     request receive = door.receive(received.data(), bytes, peer, 7);
-    weft::transport::settle(door, receive, 120.0, "test");
+    settle(door, receive, 120.0);
     is_right = door.received_bytes() == bytes;
-    weft::transport::settle(door, send, 120.0, "test");
+    settle(door, send, 120.0);
     for (std::size_t index = 0; index < bytes && is_right; index += stride)
       is_right = received[index] == pattern(index, peer);
   }
@@ -62,11 +64,11 @@ TEST_CASE("mpi endpoint: a failure that one rank announces reaches every other o
   } else {
     request never = door.receive(&byte, 1, 1, 3);
     try {
-      weft::transport::settle(door, never, 20.0, "test");
+      settle(door, never, 20.0);
     } catch (weft::remote_error const& failure) {
       message = failure.what();
     }
-    door.abandon(never);
+    static_cast<void>(door.abandon(never));
     CHECK(message == "rank 1 has had enough");
   }
   MPI_Barrier(MPI_COMM_WORLD);
@@ -81,11 +83,11 @@ TEST_CASE("mpi endpoint: a message that is too long is an error and leaves MPI u
   std::vector<char> data(64);
   if (door.rank() == 0) {
     request send = door.send(data.data(), 64, 1, 9);
-    weft::transport::settle(door, send, 20.0, "test");
+    settle(door, send, 20.0);
   } else if (door.rank() == 1) {
     request receive = door.receive(data.data(), 8, 0, 9);
     try {
-      weft::transport::settle(door, receive, 20.0, "test");
+      settle(door, receive, 20.0);
     } catch (weft::error const& failure) {
       message = failure.what();
     }

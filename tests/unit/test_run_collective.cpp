@@ -1,12 +1,16 @@
 // SPDX-FileCopyrightText: 2026 The weft authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "support/settle.hpp"
+
 #include <weft/transport/agreement.hpp>
+#include <weft/transport/guarded.hpp>
 #include <weft/transport/in_process.hpp>
 #include <weft/transport/run_collective.hpp>
 
 #include <doctest/doctest.h>
 
 #include <chrono>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -97,12 +101,12 @@ TEST_CASE("in_process: tags keep messages of one pair apart, order within a tag 
       weft::transport::request posts[4] = {
           door.send(&sent[0], sizeof(int), 1, 5), door.send(&sent[1], sizeof(int), 1, 6),
           door.send(&sent[2], sizeof(int), 1, 5), door.send(&sent[3], sizeof(int), 1, 6)};
-      for (auto& each : posts) weft::transport::settle(door, each, 10.0, "test");
+      for (auto& each : posts) settle(door, each, 10.0);
     } else {
       weft::transport::request posts[4] = {
           door.receive(&values[0], sizeof(int), 0, 6), door.receive(&values[1], sizeof(int), 0, 6),
           door.receive(&values[2], sizeof(int), 0, 5), door.receive(&values[3], sizeof(int), 0, 5)};
-      for (auto& each : posts) weft::transport::settle(door, each, 10.0, "test");
+      for (auto& each : posts) settle(door, each, 10.0);
       if (values != std::vector<int>{2, 4, 1, 3}) throw weft::error("order");
     }
   });
@@ -111,10 +115,65 @@ TEST_CASE("in_process: tags keep messages of one pair apart, order within a tag 
                                          std::vector<char> data(16);
                                          auto post = door.rank() == 0 ? door.send(data.data(), 16, 1, 0)
                                                                       : door.receive(data.data(), 8, 0, 0);
-                                         weft::transport::settle(door, post, 10.0, "test");
+                                         settle(door, post, 10.0);
                                        }),
                        doctest::Contains("received 16 bytes from rank 0 where it expected at most 8"), weft::error);
   CHECK_THROWS_WITH_AS(in_process::run(1, [](endpoint& door) { static_cast<void>(door.send(nullptr, 0, 3, 0)); }),
                        doctest::Contains("there is no rank 3 among 1 ranks"), weft::error);
   CHECK_THROWS_WITH_AS(in_process(0), doctest::Contains("ask for at least 1"), weft::error);
+}
+
+TEST_CASE("collectives: a rank that fails in the midst leaves no message behind, and sizes are compared") {
+  for (int failing = 0; failing < 3; ++failing)
+    CHECK_THROWS_WITH_AS(in_process::run(3,
+                                         [&](endpoint& door) {
+                                           std::vector<double> values(1000, 1.0);
+                                           for (int round = 0; round < 10; ++round) {
+                                             if (door.rank() == failing && round == 7) throw weft::error("enough");
+                                             weft::transport::all_reduce_sum(door, values.data(), values.size());
+                                           }
+                                         }),
+                         "enough", weft::error);
+  CHECK_THROWS_WITH_AS(in_process::run(2,
+                                       [](endpoint& door) {
+                                         std::vector<char> values(64);
+                                         weft::transport::broadcast(door, values.data(), door.rank() == 0 ? 16 : 32, 0);
+                                       }),
+                       doctest::Contains("broadcast: rank 1 received 16 bytes from rank 0 where 32 are right"),
+                       weft::error);
+}
+
+TEST_CASE("guarded: what one rank throws, the others hear while they wait") {
+  for (bool const is_standard : {true, false}) {
+    std::string heard;
+    CHECK_THROWS(in_process::run(2, [&](endpoint& door) {
+      try {
+        weft::transport::guarded(door, [&] {
+          double value = 0.0;
+          if (door.rank() == 0 && is_standard) throw std::runtime_error("no memory");
+          if (door.rank() == 0) throw 7;
+          weft::transport::all_reduce_sum(door, &value, 1, 20.0);
+        });
+      } catch (weft::remote_error const& failure) {
+        heard = failure.what();
+        throw;
+      }
+    }));
+    CHECK(heard == (is_standard ? "rank 0: no memory" : "rank 0: an exception that is no std::exception"));
+  }
+}
+
+TEST_CASE("in_process: an exception is rethrown though the rank that failed first kept its own") {
+  CHECK_THROWS_WITH(in_process::run(2,
+                                    [](endpoint& door) {
+                                      if (door.rank() == 0) {
+                                        door.announce_failure("quiet");
+                                        return;
+                                      }
+                                      for (;;) {
+                                        door.check_failure();
+                                        door.yield();
+                                      }
+                                    }),
+                    "quiet");
 }

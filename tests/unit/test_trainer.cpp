@@ -130,7 +130,7 @@ TEST_CASE("trainer: memory that the proof announces is what the run holds, withi
         std::int64_t parameters = 0;
         for (auto const& entry : trainer.stage().store().entries()) parameters += entry.elements;
         held[rank] = static_cast<double>(trainer.stage().model().buffer_bytes()) +
-                     static_cast<double>(trainer.engine_of_training().wire_bytes()) +
+                     static_cast<double>(trainer.engine_of_training().wire_bytes() + trainer.stage().tied_bytes()) +
                      static_cast<double>(parameters) * sizeof(float) * trainer.stage().store().copies;
       });
       for (std::size_t rank = 0; rank < announced.size(); ++rank) {
@@ -209,7 +209,89 @@ TEST_CASE("trainer: ranks that disagree are refused, with the difference in word
   CHECK(refused([](options& changed, std::string&, int&) { changed.seed = 2; }).find("seed is \"1\"") !=
         std::string::npos);
   CHECK(refused([](options& changed, std::string&, int&) { changed.facts = {{"data", "x"}}; }) != "");
+  CHECK(refused([](options& changed, std::string&, int&) { changed.clip = 1e-3; }).find("clip is") !=
+        std::string::npos);
+  CHECK(refused([](options& changed, std::string&, int&) { changed.dropout = 0.1; }).find("dropout is") !=
+        std::string::npos);
+  CHECK(refused([](options& changed, std::string&, int&) { changed.optimizer.beta2 = 0.5; }).find("AdamW") !=
+        std::string::npos);
+  CHECK(refused([](options& changed, std::string&, int&) { changed.learning_rate.peak = 0.5; }).find("learning rate") !=
+        std::string::npos);
   CHECK(refused([](options& changed, std::string&, int&) {
           changed.partition = {{0, 1}, {1, 7}};
         }).find("layers per stage") != std::string::npos);
+}
+
+TEST_CASE("trainer: a batch that does not fit the program is refused, in words, before anything runs") {
+  auto message_of = [](auto&& use) {
+    std::string message;
+    try {
+      in_process::run(2, [&](endpoint& door) {
+        weft::train::trainer_options options;
+        options.extents = {sequences, length};
+        options.deadline = 20.0;
+        weft::train::trainer<tiny, float, space> trainer(weft::schedule::make_program("1f1b", 2, 3), door, options);
+        token_source const source(tiny::vocabulary, sequences, length, 1);
+        use(trainer, source.view(3, 0));
+      });
+    } catch (weft::error const& failure) {
+      message = failure.what();
+    }
+    return message;
+  };
+  CHECK(message_of([](auto& trainer, auto batch) { trainer.step(batch); }) == "");
+  CHECK(message_of([](auto& trainer, auto batch) {
+          batch.micro_batches = 2;
+          trainer.step(batch);
+        }).find("cut into 2 micro-batches, the program plays 3") != std::string::npos);
+  CHECK(message_of([](auto& trainer, auto batch) {
+          batch.counted_tokens = 0;
+          trainer.step(batch);
+        }).find("counts 0 tokens") != std::string::npos);
+  CHECK(message_of([](auto& trainer, auto batch) { trainer.logits(batch, 0); }).find("pass one micro-batch") !=
+        std::string::npos);
+  CHECK(message_of([](auto& trainer, auto batch) {
+          batch.micro_batches = 1;
+          trainer.logits(batch, length);
+        }).find("logits at position 12") != std::string::npos);
+  // Only the ranks of embedding and head look at tokens; every rank hears of it.
+  CHECK(message_of([](auto& trainer, auto batch) {
+          std::vector<std::int32_t> wrong(static_cast<std::size_t>(sequences * length), 99);
+          batch.inputs = wrong.data();
+          trainer.step(batch);
+        }).find("input number 0 is 99, outside the vocabulary of 31") != std::string::npos);
+}
+
+TEST_CASE("trainer: evaluation never drops anything") {
+  auto evaluated = [](double dropout) {
+    double loss = 0.0;
+    in_process::run(1, [&](endpoint& door) {
+      weft::train::trainer_options options;
+      options.extents = {sequences, length};
+      options.dropout = dropout;
+      weft::train::trainer<tiny, float, space> trainer(weft::schedule::make_program("serial", 1, 3), door, options);
+      token_source const source(tiny::vocabulary, sequences, length, 1);
+      loss = trainer.evaluate(source.view(3, 0));
+    });
+    return loss;
+  };
+  CHECK(evaluated(0.5) == evaluated(0.0));
+}
+
+TEST_CASE("trainer: a plan brings its partition and its memory limit") {
+  using split = weft::plan<weft::schedule::one_f_one_b, weft::pipeline_ranks<2>, weft::micro_batches<3>,
+                           weft::stage_layers<2, 5>>;
+  using starved = weft::plan<weft::schedule::one_f_one_b, weft::pipeline_ranks<weft::dynamic>, weft::micro_batches<3>,
+                             weft::memory_limit<weft::kib(64)>>;
+  weft::train::trainer_options options;
+  options.extents = {3, length};
+  options.deadline = 20.0;
+  in_process::run(2, [&](endpoint& door) {
+    weft::train::trainer<tiny, float, space> const trainer(split{}, door, options);
+    if (trainer.partition()[0].size() != 2) throw weft::error("another partition");
+  });
+  CHECK_THROWS_WITH_AS(
+      in_process::run(
+          2, [&](endpoint& door) { weft::train::trainer<tiny, float, space> const trainer(starved{}, door, options); }),
+      doctest::Contains("bytes"), weft::error);
 }

@@ -20,6 +20,19 @@ extern "C" {
 
 namespace weft::inline v1::execution {
 
+/// OpenBLAS answers from buffers that all threads share, and ranks may be threads: asked once.
+inline std::vector<std::pair<std::string, std::string>> const& blas_facts() {
+  static std::vector<std::pair<std::string, std::string>> const known = [] {
+    std::vector<std::pair<std::string, std::string>> facts;
+    if (openblas_get_config != nullptr) facts.emplace_back("BLAS", openblas_get_config());
+    if (openblas_get_corename != nullptr) facts.emplace_back("BLAS core type", openblas_get_corename());
+    if (openblas_get_num_threads != nullptr)
+      facts.emplace_back("BLAS threads", std::to_string(openblas_get_num_threads()));
+    return facts;
+  }();
+  return known;
+}
+
 /// What decides the low bits of a result besides the program: ranks that differ in any of these are refused at start.
 template <class Space>
 std::vector<std::pair<std::string, std::string>> build_facts() {
@@ -30,10 +43,7 @@ std::vector<std::pair<std::string, std::string>> build_facts() {
   facts.emplace_back("Kokkos", std::to_string(KOKKOS_VERSION));
   facts.emplace_back("execution space", Space::name());
   facts.emplace_back("threads per rank", std::to_string(Space().concurrency()));
-  if (openblas_get_config != nullptr) facts.emplace_back("BLAS", openblas_get_config());
-  if (openblas_get_corename != nullptr) facts.emplace_back("BLAS core type", openblas_get_corename());
-  if (openblas_get_num_threads != nullptr)
-    facts.emplace_back("BLAS threads", std::to_string(openblas_get_num_threads()));
+  facts.insert(facts.end(), blas_facts().begin(), blas_facts().end());
   return facts;
 }
 

@@ -103,6 +103,9 @@ class pipeline final : private progress_source {
       std::string const message = "rank " + std::to_string(door_.rank()) + ", " + description() + ": " + failure.what();
       fail(message);
       throw error(message, location());
+    } catch (...) {
+      fail("rank " + std::to_string(door_.rank()) + ", " + description() + ": an exception that is no std::exception");
+      throw;
     }
   }
 
@@ -217,7 +220,7 @@ class pipeline final : private progress_source {
   void send(instruction const& each) {
     port const& end = ports_[each.in.first];
     bool const is_gradient = each.what == schedule::op::send_backward;
-    buffers_[end.buffer].send(door_, end.stage, is_gradient ? 1 : 0, each.micro_batch, end.peer, end.tag);
+    buffers_[end.buffer].send(door_, space_, end.stage, is_gradient ? 1 : 0, each.micro_batch, end.peer, end.tag);
   }
 
   /// Waits for what an action reads.
@@ -231,7 +234,8 @@ class pipeline final : private progress_source {
           overdue(std::string(direction == 0 ? "activations" : "gradients") + " from rank " + std::to_string(end.peer) +
                   ", tag " + std::to_string(end.tag));
         });
-        buffer.accept(door_.received_bytes(), end.stage, direction, each.micro_batch, door_.rank(), end.peer, end.tag);
+        buffer.accept(door_, space_, door_.received_bytes(), end.stage, direction, each.micro_batch, door_.rank(),
+                      end.peer, end.tag);
       }
       into.push_back(buffer.view());
     }
@@ -282,7 +286,7 @@ class pipeline final : private progress_source {
   }
 
   void give_up() noexcept {
-    for (auto& buffer : buffers_) door_.abandon(buffer.pending);
+    for (auto& buffer : buffers_) buffer.abandon(door_);
   }
 
   void progress() override { door_.check_failure(); }

@@ -35,7 +35,8 @@ class stage_context {
   /// The instance to launch on. The engine fences it once after the call, before anything is sent.
   [[nodiscard]] ExecutionSpace const& space() const { return space_; }
 
-  /// Pokes pending messages; call between kernels of long stages. Does not block.
+  /// Lets MPI move pending messages, and throws `remote_error` if another rank has failed; call between kernels of long
+  /// stages. Does not block.
   void progress() const {
     if (source_ != nullptr) source_->progress();
   }

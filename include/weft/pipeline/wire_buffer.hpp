@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <new>
 #include <string>
 #include <utility>
 
@@ -68,8 +69,10 @@ class wire_buffer {
     view_ = boundary_view<MemorySpace>(reinterpret_cast<std::byte*>(storage_.data()) + prefix_bytes, layout_.get());
   }
 
-  /// Posts the message. Does not block.
-  void send(transport::endpoint& door, int stage, int direction, int micro_batch, int peer, int tag) {
+  /// Posts the message; from device memory, once `space` has copied it to the mirror. Does not wait for the peer.
+  template <class Space>
+  void send(transport::endpoint& door, Space const& space, int stage, int direction, int micro_batch, int peer,
+            int tag) {
     wire_header const header{static_cast<std::uint16_t>(stage), static_cast<std::uint8_t>(direction), types_,
                              static_cast<std::uint32_t>(micro_batch), view_.bytes()};
     std::int64_t counts[boundary::max_components] = {};
@@ -77,7 +80,9 @@ class wire_buffer {
     std::size_t const bytes = prefix_bytes + view_.bytes();
     if constexpr (!is_host) {
       auto const range = std::make_pair(prefix_bytes, bytes);
-      Kokkos::deep_copy(Kokkos::subview(mirror_, range), Kokkos::subview(storage_, range));
+      auto const lock = door.launch_lock();
+      Kokkos::deep_copy(space, Kokkos::subview(mirror_, range), Kokkos::subview(storage_, range));
+      space.fence();
     }
     std::memcpy(mirror_.data(), &header, sizeof(header));
     std::memcpy(mirror_.data() + sizeof(header), counts, sizeof(counts));
@@ -91,7 +96,9 @@ class wire_buffer {
 
   /// Checks the message that has arrived and sets the view to its element counts. Throws `error` where it is not the
   /// one that the program expects here.
-  void accept(std::size_t bytes, int stage, int direction, int micro_batch, int rank, int peer, int tag) {
+  template <class Space>
+  void accept(transport::endpoint& door, Space const& space, std::size_t bytes, int stage, int direction,
+              int micro_batch, int rank, int peer, int tag) {
     wire_header header;
     std::int64_t counts[boundary::max_components];
     std::memcpy(&header, mirror_.data(), sizeof(header));
@@ -121,8 +128,17 @@ class wire_buffer {
              " are right");
     if constexpr (!is_host) {
       auto const range = std::make_pair(prefix_bytes, bytes);
-      Kokkos::deep_copy(Kokkos::subview(storage_, range), Kokkos::subview(mirror_, range));
+      auto const lock = door.launch_lock();
+      Kokkos::deep_copy(space, Kokkos::subview(storage_, range), Kokkos::subview(mirror_, range));
+    } else {
+      static_cast<void>(door);
+      static_cast<void>(space);
     }
+  }
+
+  /// Gives up what is under way. Memory that the transport may go on reading is never given back.
+  void abandon(transport::endpoint& door) noexcept {
+    if (!door.abandon(pending)) static_cast<void>(new (std::nothrow) mirror_type(mirror_));
   }
 
   [[nodiscard]] std::size_t capacity() const { return capacity_; }
@@ -131,11 +147,12 @@ class wire_buffer {
 
  private:
   using storage_type = Kokkos::View<unsigned char*, Kokkos::LayoutRight, MemorySpace>;
+  using mirror_type = decltype(Kokkos::create_mirror_view(std::declval<storage_type const&>()));
   static constexpr bool is_host = Kokkos::SpaceAccessibility<Kokkos::HostSpace, MemorySpace>::accessible;
 
   std::unique_ptr<boundary> layout_;  // at a fixed address: views point to it
   storage_type storage_;
-  decltype(Kokkos::create_mirror_view(std::declval<storage_type const&>())) mirror_;
+  mirror_type mirror_;
   std::size_t capacity_ = 0;
   std::uint8_t types_ = 0;
   boundary_view<MemorySpace> view_;

@@ -18,7 +18,7 @@ struct memory_needs {
   std::int64_t optimizer = 0;        ///< two moments, two version slots each
   std::int64_t activations = 0;      ///< as many as the rank's slots
   std::int64_t weight_contexts = 0;  ///< between I and W; one where B does both
-  std::int64_t wire = 0;             ///< send and receive buffers of boundaries
+  std::int64_t wire = 0;             ///< buffers of boundaries, and of tied parameters' gradients from other ranks
   std::int64_t workspace = 0;
 
   [[nodiscard]] constexpr std::int64_t total() const {
@@ -63,6 +63,23 @@ constexpr std::int64_t held_parameters(int layer) {
            static_cast<std::int64_t>(Model::tied_parameter_count(layer));
   else
     return static_cast<std::int64_t>(Model::parameter_count(layer));
+}
+
+/// Numbers of tied gradients that a rank receives: those of the embedding's table (layer 0 owns it) where the other use
+/// site is on another rank.
+template <class Model>
+constexpr std::int64_t tied_from_elsewhere(schedule::program_view const& program, topology::partition const& layers,
+                                           int rank) {
+  std::int64_t numbers = 0;
+  if constexpr (requires { Model::tied_parameter_count(0); }) {
+    int const owner = program.graph.rank_of(layers.stage_of(0));
+    for (int layer = 0; layer < Model::layer_count; ++layer) {
+      int const user = program.graph.rank_of(layers.stage_of(layer));
+      if (user != owner && (rank == user || rank == owner))
+        numbers += static_cast<std::int64_t>(Model::tied_parameter_count(layer));
+    }
+  }
+  return numbers;
 }
 
 /// A wire buffer: a prefix of 128 bytes, then the components, each at a multiple of 64.
@@ -112,9 +129,11 @@ constexpr memory_needs memory_of_rank(schedule::program_view const& program, top
       if (program.graph.edges[edge].destination == stage)
         needs.wire += (slots.receive_forward + slots.send_backward) * boundary;
       if (program.graph.edges[edge].source == stage)
-        needs.wire += (slots.send_forward + slots.receive_backward) * boundary;
+        needs.wire += (slots.send_forward + slots.receive_backward + (program.recomputes ? 1 : 0)) * boundary;
     }
   }
+  if (program.work.backward)
+    needs.wire += plan_detail::tied_from_elsewhere<Model>(program, layers, rank) * std::int64_t{sizeof(Real)};
   return needs;
 }
 

@@ -4,8 +4,10 @@
 
 #include <weft/config.hpp>
 #include <weft/parameters/parameter_descriptor.hpp>
+#include <weft/schedule/tags.hpp>
 #include <weft/transport/endpoint.hpp>
-#include <weft/transport/run_collective.hpp>
+#include <weft/transport/guarded.hpp>
+#include <weft/transport/posted.hpp>
 
 #include <array>
 #include <cstdint>
@@ -33,15 +35,13 @@ std::vector<parameters::parameter_descriptor> owned_parameters(Trainer& trainer)
   return all;
 }
 
-/// Hands every tensor to `sink(kind, descriptor, std::span<Real const>)` on rank 0, in the order of
-/// `owned_parameters`; with `moments`, a value is followed by its two moments. Rank 0 never holds more than one tensor
-/// beyond its own. Collective.
+namespace detail {
+
 template <class Trainer, class Sink>
-void collect_state(Trainer& trainer, bool moments, Sink&& sink) {
+void collect_state(Trainer& trainer, bool moments, Sink& sink) {
   using real = typename Trainer::real;
   auto& door = trainer.door();
   auto& store = trainer.stage().store();
-  constexpr int tag = 31900;
   std::vector<real> host;
   int const kinds = moments ? 3 : 1;
   for (std::size_t stage = 0; stage < trainer.partition().size(); ++stage) {
@@ -60,15 +60,27 @@ void collect_state(Trainer& trainer, bool moments, Sink&& sink) {
                          host.data());
         }
         if (owner != 0) {
-          transport::request moved = door.rank() == 0
-                                         ? door.receive(host.data(), host.size() * sizeof(real), owner, tag)
-                                         : door.send(host.data(), host.size() * sizeof(real), 0, tag);
-          transport::settle(door, moved, trainer.deadline(), "collect_state");
+          transport::posted_messages moved(door, "collect_state", trainer.deadline());
+          if (door.rank() == 0)
+            moved.receive(host.data(), host.size() * sizeof(real), owner, schedule::tags::state);
+          else
+            moved.send(host.data(), host.size() * sizeof(real), 0, schedule::tags::state);
+          moved.settle();
         }
         if (door.rank() == 0) sink(state_kinds[static_cast<std::size_t>(kind)], each, std::span<real const>(host));
       }
     }
   }
+}
+
+}  // namespace detail
+
+/// Hands every tensor to `sink(kind, descriptor, std::span<Real const>)` on rank 0, in the order of
+/// `owned_parameters`; with `moments`, a value is followed by its two moments. Rank 0 never holds more than one tensor
+/// beyond its own. Collective.
+template <class Trainer, class Sink>
+void collect_state(Trainer& trainer, bool moments, Sink&& sink) {
+  transport::guarded(trainer.door(), [&] { detail::collect_state(trainer, moments, sink); });
 }
 
 /// Fills this rank's parameters from `source(kind, descriptor, Real* out)`; every use site of a tied parameter gets the

@@ -4,28 +4,35 @@
 
 #include <weft/config.hpp>
 #include <weft/error.hpp>
+#include <weft/schedule/tags.hpp>
 #include <weft/transport/endpoint.hpp>
-#include <weft/transport/wait.hpp>
+#include <weft/transport/posted.hpp>
 
 #include <Kokkos_Core.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <string>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
 namespace weft::inline v1::train {
 
-/// total = first, then total += next: one call per use site, in site order.
-template <class View>
-struct add_site_kernel {
-  View total, site;
-  bool is_first;
+/// The sum over all use sites, in site order, written to those of them that live on this rank.
+template <class Real>
+struct add_sites_kernel {
+  static constexpr int most_sites = 8;
+
+  Real* site[most_sites];
+  bool is_local[most_sites];
+  int count;
 
   KOKKOS_INLINE_FUNCTION void operator()(std::int64_t index) const {
-    total(index) = is_first ? site(index) : total(index) + site(index);
+    Real total = site[0][index];
+    for (int each = 1; each < count; ++each) total += site[each][index];
+    for (int each = 0; each < count; ++each)
+      if (is_local[each]) site[each][index] = total;
   }
 };
 
@@ -40,85 +47,80 @@ class tied_gradient {
     View gradient;
   };
 
-  tied_gradient(int group, std::vector<site> sites, int rank) : group_(group), sites_(std::move(sites)), rank_(rank) {
+  tied_gradient(int group, std::vector<site> sites, int rank) : sites_(std::move(sites)), rank_(rank) {
+    if (sites_.size() > static_cast<std::size_t>(kernel::most_sites))
+      throw error("weft::train: a tied parameter has " + std::to_string(sites_.size()) + " use sites; at most " +
+                  std::to_string(kernel::most_sites) + " are possible");
+    for (std::size_t index = 0; index < sites_.size(); ++index)
+      tags_.push_back(schedule::tie_tag(group, static_cast<int>(index)));
     for (site const& each : sites_)
       if (each.rank == rank_) elements_ = each.gradient.extent(0);
     if (elements_ == 0) return;
-    total_ = storage("weft::tied_total", elements_);
-    for (std::size_t index = 0; index < sites_.size(); ++index) {
-      remote_.emplace_back("weft::tied_site", sites_[index].rank == rank_ ? 0 : elements_);
-      remote_host_.push_back(Kokkos::create_mirror_view(remote_.back()));
-      // a copy on the host, where the endpoint can read it; no copy where the gradient lives there already
-      local_host_.push_back(sites_[index].rank == rank_ ? Kokkos::create_mirror_view(sites_[index].gradient)
-                                                        : host_view());
-      if (sites_[index].rank != rank_ && std::find(peers_.begin(), peers_.end(), sites_[index].rank) == peers_.end())
-        peers_.push_back(sites_[index].rank);
+    for (site const& each : sites_) {
+      bool const is_local = each.rank == rank_;
+      remote_.emplace_back("weft::tied_gradient", is_local ? 0 : elements_);
+      // what the endpoint reads and writes: the view itself where it lives in host memory
+      host_.push_back(Kokkos::create_mirror_view(is_local ? each.gradient : View(remote_.back())));
+      if (!is_local && std::find(peers_.begin(), peers_.end(), each.rank) == peers_.end()) peers_.push_back(each.rank);
     }
-    pending_.resize(sites_.size() * (peers_.size() + 1));
   }
 
-  /// Communicates with the ranks of the other sites; those without a site return at once.
+  /// Held here for other ranks' accumulators.
+  [[nodiscard]] std::size_t bytes() const {
+    std::size_t sum = 0;
+    for (auto const& each : remote_) sum += each.extent(0) * sizeof(real);
+    return sum;
+  }
+
+  /// Communicates with the ranks of the other sites; a rank without a site returns at once.
   void reduce(transport::endpoint& door, Space const& space, double deadline) {
     if (elements_ == 0) return;
-    std::size_t posted = 0;
-    std::size_t const bytes = elements_ * sizeof(typename View::non_const_value_type);
-    for (std::size_t index = 0; index < sites_.size(); ++index) {
-      int const tag = tag_of(index);
-      if (sites_[index].rank != rank_) {
-        pending_[posted++] = door.receive(remote_host_[index].data(), bytes, sites_[index].rank, tag);
-        continue;
+    std::size_t const bytes = elements_ * sizeof(real);
+    if (!peers_.empty()) {
+      transport::posted_messages posted(door, "the gradient of a tied parameter", deadline);
+      for (std::size_t index = 0; index < sites_.size(); ++index) {
+        if (sites_[index].rank != rank_) {
+          posted.receive(host_[index].data(), bytes, sites_[index].rank, tags_[index]);
+          continue;
+        }
+        {
+          auto const lock = door.launch_lock();
+          Kokkos::deep_copy(space, host_[index], sites_[index].gradient);
+          space.fence();
+        }
+        for (int const peer : peers_) posted.send(host_[index].data(), bytes, peer, tags_[index]);
       }
-      Kokkos::deep_copy(local_host_[index], sites_[index].gradient);
-      for (int const peer : peers_) pending_[posted++] = door.send(local_host_[index].data(), bytes, peer, tag);
+      posted.settle();
     }
-    for (std::size_t index = 0; index < posted; ++index)
-      transport::wait(door, pending_[index], deadline, [&] {
-        throw error("weft::train: rank " + std::to_string(rank_) + " waited " + std::to_string(deadline) +
-                        " s for the gradient of a tied parameter; the other rank that uses it is slow or stopped",
-                    {.rank = rank_});
-      });
     auto const lock = door.launch_lock();
+    kernel add{};
+    add.count = static_cast<int>(sites_.size());
     for (std::size_t index = 0; index < sites_.size(); ++index) {
-      bool const is_remote = sites_[index].rank != rank_;
-      if (is_remote) Kokkos::deep_copy(remote_[index], remote_host_[index]);
-      Kokkos::parallel_for(
-          "weft::add_site", range(space),
-          add_site_kernel<View>{total_, is_remote ? View(remote_[index]) : sites_[index].gradient, index == 0});
+      add.is_local[index] = sites_[index].rank == rank_;
+      View const local = add.is_local[index] ? sites_[index].gradient : View(remote_[index]);
+      if (!add.is_local[index]) Kokkos::deep_copy(space, local, host_[index]);
+      add.site[index] = local.data();
     }
-    for (site const& each : sites_)
-      if (each.rank == rank_) Kokkos::deep_copy(space, each.gradient, total_);
+    Kokkos::parallel_for(
+        "weft::add_sites",
+        Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, static_cast<std::int64_t>(elements_)),
+        add);
     space.fence();
   }
 
-  void abandon(transport::endpoint& door) noexcept {
-    for (auto& each : pending_) door.abandon(each);
-  }
-
  private:
-  using storage = Kokkos::View<typename View::non_const_value_type*, Kokkos::LayoutRight, typename Space::memory_space>;
+  using real = typename View::non_const_value_type;
+  using kernel = add_sites_kernel<real>;
+  using storage = Kokkos::View<real*, Kokkos::LayoutRight, typename Space::memory_space>;
   using host_view = decltype(Kokkos::create_mirror_view(std::declval<View const&>()));
-  using host_storage = decltype(Kokkos::create_mirror_view(std::declval<storage const&>()));
 
-  static constexpr int first_tag = 30000;  // above every edge's tag
-  static constexpr int sites_per_group = 16;
-
-  [[nodiscard]] int tag_of(std::size_t use_site) const {
-    return first_tag + group_ * sites_per_group + static_cast<int>(use_site);
-  }
-  [[nodiscard]] auto range(Space const& space) const {
-    return Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, static_cast<std::int64_t>(elements_));
-  }
-
-  int group_;
   std::vector<site> sites_;
   int rank_;
+  std::vector<int> tags_;
   std::size_t elements_ = 0;
-  storage total_;
   std::vector<storage> remote_;
-  std::vector<host_storage> remote_host_;
-  std::vector<host_view> local_host_;
+  std::vector<host_view> host_;
   std::vector<int> peers_;
-  std::vector<transport::request> pending_;
 };
 
 }  // namespace weft::inline v1::train

@@ -161,7 +161,8 @@ class training_stage {
     return true;
   }
 
-  /// Logits at `position` of sequence 0 of micro-batch 0, from the rank of the head to every rank. Collective.
+  /// Logits at `position` of sequence 0 of the micro-batch that ran last, from the rank of the head to every rank.
+  /// Collective.
   [[nodiscard]] std::vector<float> logits(int position) {
     std::vector<float> row(static_cast<std::size_t>(Model::vocabulary));
     if (door_.rank() == head_rank_) {
@@ -179,6 +180,12 @@ class training_stage {
   /// Travels with the next NORM.
   void request_stop() { wants_stop_ = true; }
   [[nodiscard]] bool is_stop_requested() const { return stop_requested_; }
+  /// Bytes that tied parameters' gradients from other ranks take here.
+  [[nodiscard]] std::size_t tied_bytes() const {
+    std::size_t sum = 0;
+    for (auto const& each : tied_) sum += each.bytes();
+    return sum;
+  }
   [[nodiscard]] store_type& store() { return model_.parameters(); }
   [[nodiscard]] model_type& model() { return model_; }
   [[nodiscard]] Space const& space() const { return space_; }

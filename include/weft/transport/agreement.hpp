@@ -45,17 +45,18 @@ class facts {
 };
 
 /// Every rank's text, on every rank. Collective; two all-gathers (lengths, then texts padded to the longest).
-inline std::vector<std::string> gather_texts(endpoint& door, std::string const& mine) {
+inline std::vector<std::string> gather_texts(endpoint& door, std::string const& mine,
+                                             double deadline = default_deadline) {
   auto const ranks = static_cast<std::size_t>(door.size());
   std::uint64_t const length = mine.size();
   std::vector<std::uint64_t> lengths(ranks);
-  all_gather(door, &length, sizeof(length), lengths.data());
+  all_gather(door, &length, sizeof(length), lengths.data(), deadline);
   std::size_t longest = 0;
   for (auto const each : lengths) longest = (std::max)(longest, static_cast<std::size_t>(each));
   std::string padded = mine;
   padded.resize(longest);
   std::string everything(longest * ranks, '\0');
-  if (longest > 0) all_gather(door, padded.data(), longest, everything.data());
+  if (longest > 0) all_gather(door, padded.data(), longest, everything.data(), deadline);
   std::vector<std::string> texts;
   for (std::size_t rank = 0; rank < ranks; ++rank)
     texts.push_back(everything.substr(rank * longest, static_cast<std::size_t>(lengths[rank])));
@@ -64,8 +65,8 @@ inline std::vector<std::string> gather_texts(endpoint& door, std::string const& 
 
 /// Throws the same `agreed_error` on every rank unless all ranks hold the same facts; names the first fact that
 /// differs, the ranks and both values. Collective.
-inline void require_agreement(endpoint& door, facts const& mine) {
-  auto const texts = gather_texts(door, mine.text());
+inline void require_agreement(endpoint& door, facts const& mine, double deadline = default_deadline) {
+  auto const texts = gather_texts(door, mine.text(), deadline);
   auto const reference = facts::parse(texts[0]);
   for (int rank = 1; rank < door.size(); ++rank) {
     if (texts[static_cast<std::size_t>(rank)] == texts[0]) continue;
@@ -87,15 +88,17 @@ inline void require_agreement(endpoint& door, facts const& mine) {
 /// Runs `function` on every rank and lets all of them pass, or throws on all of them what the lowest failing rank
 /// said: a file that one node lacks must not leave the others waiting. Collective.
 template <class Function>
-void all_or_none(endpoint& door, Function&& function) {
+void all_or_none(endpoint& door, Function&& function, double deadline = default_deadline) {
   std::string problem;
   try {
     function();
   } catch (std::exception const& failure) {
     problem = failure.what();
     if (problem.empty()) problem = "an exception without a message";
+  } catch (...) {
+    problem = "an exception that is no std::exception";
   }
-  auto const problems = gather_texts(door, problem);
+  auto const problems = gather_texts(door, problem, deadline);
   int failed = 0;
   int first = -1;
   for (int rank = door.size() - 1; rank >= 0; --rank)

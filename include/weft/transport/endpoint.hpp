@@ -16,6 +16,7 @@ namespace weft::inline v1::transport {
 struct request {
   std::uintptr_t handle = 0;
   bool pending = false;
+  bool is_send = false;
 };
 
 /// One rank's door to the others: posts, tests, and the failure channel. Everything above (engine, collectives,
@@ -43,10 +44,12 @@ class endpoint {
   /// Bytes that arrived by the last receive for which `test` returned true.
   [[nodiscard]] virtual std::size_t received_bytes() const = 0;
 
-  /// Gives up a pending request (after a failure); does not block.
-  virtual void abandon(request& posted) noexcept = 0;
+  /// Gives up a pending request (after a failure). False where the transport may go on reading a send's buffer: its
+  /// owner must then keep the memory for ever. Blocks for a fraction of a second at most.
+  [[nodiscard]] virtual bool abandon(request& posted) noexcept = 0;
 
-  /// Tells every other rank that this one failed and why. Does not block.
+  /// Tells every other rank that this one failed and why (the first 1,000 characters of it); the first call counts.
+  /// Waits for half a second at most for the messages to leave.
   virtual void announce_failure(std::string_view message) noexcept = 0;
 
   /// Throws `remote_error` once another rank has announced a failure. Does not block.

@@ -70,25 +70,26 @@ class environment {
  public:
   environment(int& argc, char**& argv) {
     int is_initialised = 0;
+    int provided = MPI_THREAD_SINGLE;
     MPI_Initialized(&is_initialised);
     if (is_initialised == 0) {
-      int provided = 0;
       MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
       owns_mpi_ = true;
       // Errors become exceptions, with ranks and tags, in place of MPI's own abort.
       MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
       MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
       previous_ = std::set_terminate(&detail::abort_all_ranks);
-      if (provided < MPI_THREAD_FUNNELED && Kokkos::DefaultHostExecutionSpace::concurrency() > 1)
-        throw error(
-            "weft::environment: this MPI offers no MPI_THREAD_FUNNELED, which ranks with several threads need; "
-            "use another MPI build");
     }
     refuse_singletons();
     if (!Kokkos::is_initialized()) {
       Kokkos::initialize(argc, argv);
       owns_kokkos_ = true;
     }
+    if (is_initialised != 0) MPI_Query_thread(&provided);
+    if (provided < MPI_THREAD_FUNNELED && Kokkos::DefaultHostExecutionSpace().concurrency() > 1)
+      throw error(
+          "weft::environment: MPI was started without MPI_THREAD_FUNNELED, which ranks with several threads need; call "
+          "MPI_Init_thread(..., MPI_THREAD_FUNNELED, ...) before");
     world_ = std::make_unique<transport::mpi>(MPI_COMM_WORLD);
   }
 
@@ -96,6 +97,13 @@ class environment {
   environment& operator=(environment const&) = delete;
 
   ~environment() {
+    // Unwinding: other ranks may wait for this one, and MPI_Finalize would wait for them.
+    if (owns_mpi_ && std::uncaught_exceptions() > exceptions_) {
+      std::fprintf(stderr, "weft: rank %d leaves its environment by an exception; all ranks end\n", world_->rank());
+      std::fflush(nullptr);
+      std::this_thread::sleep_for(std::chrono::milliseconds(200));
+      MPI_Abort(MPI_COMM_WORLD, 1);
+    }
     world_.reset();
     if (owns_kokkos_) Kokkos::finalize();
     if (owns_mpi_) {
@@ -106,7 +114,6 @@ class environment {
 
   /// All ranks of MPI_COMM_WORLD.
   [[nodiscard]] transport::endpoint& world() { return *world_; }
-  [[nodiscard]] bool owns_mpi() const { return owns_mpi_; }
 
  private:
   /// mpiexec of another MPI starts processes that each believe to be alone; all of them would train the whole model.
@@ -128,6 +135,7 @@ class environment {
 
   bool owns_mpi_ = false;
   bool owns_kokkos_ = false;
+  int exceptions_ = std::uncaught_exceptions();
   std::terminate_handler previous_ = nullptr;
   std::unique_ptr<transport::mpi> world_;
 };

@@ -153,8 +153,8 @@ class in_process::door final : public endpoint {
 
   [[nodiscard]] std::size_t received_bytes() const override { return received_; }
 
-  void abandon(request& posted) noexcept override {
-    if (!posted.pending) return;
+  [[nodiscard]] bool abandon(request& posted) noexcept override {
+    if (!posted.pending) return true;
     auto* const mine = reinterpret_cast<detail::mailbox_post*>(posted.handle);
     auto& box = box_of(*mine);
     {
@@ -162,6 +162,7 @@ class in_process::door final : public endpoint {
       if (!mine->done.load(std::memory_order_relaxed)) box.remove(mine->is_send ? box.sends : box.receives, mine);
     }
     recycle(posted, mine);
+    return true;
   }
 
   void announce_failure(std::string_view message) noexcept override {
@@ -214,7 +215,7 @@ class in_process::door final : public endpoint {
       box.append(is_send ? box.sends : box.receives, mine);
     }
     ++group_.outstanding_;
-    return {reinterpret_cast<std::uintptr_t>(mine), true};
+    return {reinterpret_cast<std::uintptr_t>(mine), true, is_send};
   }
 
   void recycle(request& posted, detail::mailbox_post* mine) noexcept {
@@ -253,7 +254,10 @@ void in_process::run(int ranks, Function&& function) {
       });
   }
   int const first = group.failed_rank_.load();
-  if (first >= 0 && failures[first]) std::rethrow_exception(failures[first]);
+  if (first >= 0 && failures[static_cast<std::size_t>(first)])
+    std::rethrow_exception(failures[static_cast<std::size_t>(first)]);
+  for (auto const& each : failures)  // the first one kept its exception to itself
+    if (each) std::rethrow_exception(each);
 }
 
 }  // namespace weft::inline v1::transport

@@ -61,12 +61,12 @@ class mpi final : public endpoint {
   [[nodiscard]] int size() const override { return size_; }
 
   [[nodiscard]] request send(void const* data, std::size_t bytes, int peer, int tag) override {
-    return post(bytes, peer, tag, "MPI_Isend", [&](int count, MPI_Datatype type, MPI_Request* handle) {
+    return post(true, bytes, peer, tag, "MPI_Isend", [&](int count, MPI_Datatype type, MPI_Request* handle) {
       return MPI_Isend(data, count, type, peer, tag, data_, handle);
     });
   }
   [[nodiscard]] request receive(void* data, std::size_t bytes, int peer, int tag) override {
-    return post(bytes, peer, tag, "MPI_Irecv", [&](int count, MPI_Datatype type, MPI_Request* handle) {
+    return post(false, bytes, peer, tag, "MPI_Irecv", [&](int count, MPI_Datatype type, MPI_Request* handle) {
       return MPI_Irecv(data, count, type, peer, tag, data_, handle);
     });
   }
@@ -94,13 +94,25 @@ class mpi final : public endpoint {
 
   [[nodiscard]] std::size_t received_bytes() const override { return received_; }
 
-  void abandon(request& posted) noexcept override {
-    if (!posted.pending) return;
+  [[nodiscard]] bool abandon(request& posted) noexcept override {
+    if (!posted.pending) return true;
     MPI_Request handle = unpack(posted);
-    MPI_Cancel(&handle);
-    MPI_Request_free(&handle);
+    bool const is_send = posted.is_send;
     posted = {};
     has_failed_ = true;
+    if (!is_send) {  // cancelled or complete: either way this rank alone decides, and the buffer is free
+      MPI_Cancel(&handle);
+      MPI_Wait(&handle, MPI_STATUS_IGNORE);
+      return true;
+    }
+    // A send cannot be taken back. Most have left already; one that waits for its receive keeps its buffer.
+    using clock = std::chrono::steady_clock;
+    auto const end = clock::now() + std::chrono::milliseconds(20);
+    for (int is_done = 0; clock::now() < end; sched_yield()) {
+      if (MPI_Test(&handle, &is_done, MPI_STATUS_IGNORE) != MPI_SUCCESS || is_done != 0) return true;
+    }
+    MPI_Request_free(&handle);
+    return false;
   }
 
   void announce_failure(std::string_view message) noexcept override {
@@ -163,16 +175,19 @@ class mpi final : public endpoint {
     char text[MPI_MAX_ERROR_STRING + 1] = {};
     int length = 0;
     MPI_Error_string(code, text, &length);
+    int kind = MPI_SUCCESS;
+    MPI_Error_class(code, &kind);
     throw error("weft::transport::mpi: " + std::string(call) + " failed on rank " + std::to_string(rank_) +
                     (peer >= 0 ? " with rank " + std::to_string(peer) + ", tag " + std::to_string(tag) : "") + ": " +
                     std::string(text, static_cast<std::size_t>(length)) +
-                    "; a truncated message means that the ranks run different plans or models",
+                    (kind == MPI_ERR_TRUNCATE ? "; the ranks run different plans or models"
+                                              : "; see the MPI library's documentation"),
                 {.rank = rank_, .peer = peer, .tag = tag});
   }
 
   /// Counts are int in MPI 3.1: above 1 GiB the message is described by a derived type.
   template <class Call>
-  request post(std::size_t bytes, int peer, int tag, char const* name, Call&& call) {
+  request post(bool is_send, std::size_t bytes, int peer, int tag, char const* name, Call&& call) {
     MPI_Request handle = MPI_REQUEST_NULL;
     if (bytes <= chunk_bytes) {
       check(call(static_cast<int>(bytes), MPI_BYTE, &handle), name, peer, tag);
@@ -182,7 +197,7 @@ class mpi final : public endpoint {
       MPI_Type_free(&whole);  // lives on until the message is complete
       check(code, name, peer, tag);
     }
-    return {pack(handle), true};
+    return {pack(handle), true, is_send};
   }
 
   static MPI_Datatype large_type(std::size_t bytes) {

@@ -6,14 +6,13 @@
 #include <weft/collective/ring.hpp>
 #include <weft/collective/step_list.hpp>
 #include <weft/config.hpp>
-#include <weft/error.hpp>
+#include <weft/schedule/tags.hpp>
 #include <weft/transport/endpoint.hpp>
-#include <weft/transport/wait.hpp>
+#include <weft/transport/posted.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <string>
 #include <type_traits>
 #include <vector>
 
@@ -25,22 +24,6 @@ namespace weft::inline v1::transport {
 
 inline constexpr double default_deadline = 300.0;  ///< seconds
 
-namespace detail {
-
-inline constexpr int collective_tag = 32000;  // above every edge's tag and every tied parameter's
-
-}  // namespace detail
-
-/// Waits for one posted message of a named operation. Throws `error` after `deadline` seconds.
-inline void settle(endpoint& door, request& posted, double deadline, char const* what) {
-  wait(door, posted, deadline, [&] {
-    throw error(std::string("weft::transport: ") + what + ": rank " + std::to_string(door.rank()) + " waited " +
-                    std::to_string(static_cast<long>(deadline)) +
-                    " s for another rank; it is slow, stopped, or does something else",
-                {.rank = door.rank()});
-  });
-}
-
 /// Plays this rank's part of a step list on `elements` numbers at `data`. Collective over the endpoint's ranks.
 template <class Number>
 void run_collective(endpoint& door, collective::step_list const& list, Number* data, std::int64_t elements,
@@ -48,8 +31,8 @@ void run_collective(endpoint& door, collective::step_list const& list, Number* d
   int const rank = door.rank();
   auto const begin_of = [&](int chunk) { return collective::chunk_begin(elements, list.chunks, chunk); };
   auto const size_of = [&](int chunk) { return static_cast<std::size_t>(begin_of(chunk + 1) - begin_of(chunk)); };
-  std::vector<request> posted;
   std::vector<Number> arrived;
+  posted_messages posted(door, what, deadline);  // after the buffers, so that it goes before them
   for (int index = 0; index < list.size();) {
     int const first = index;
     int const round = list.steps[first].round;
@@ -58,22 +41,21 @@ void run_collective(endpoint& door, collective::step_list const& list, Number* d
       if (list.steps[index].to == rank && list.steps[index].what == collective::arrival::add)
         to_add += size_of(list.steps[index].chunk);
     if (arrived.size() < to_add) arrived.resize(to_add);
-    posted.clear();
     std::size_t used = 0;
     for (int each = first; each < index; ++each) {
       auto const& step = list.steps[each];
       if (step.to != rank) continue;
       Number* const into = step.what == collective::arrival::add ? arrived.data() + used : data + begin_of(step.chunk);
       if (step.what == collective::arrival::add) used += size_of(step.chunk);
-      posted.push_back(door.receive(into, size_of(step.chunk) * sizeof(Number), step.from, detail::collective_tag));
+      posted.receive(into, size_of(step.chunk) * sizeof(Number), step.from, schedule::tags::collective);
     }
     for (int each = first; each < index; ++each) {
       auto const& step = list.steps[each];
       if (step.from == rank)
-        posted.push_back(door.send(data + begin_of(step.chunk), size_of(step.chunk) * sizeof(Number), step.to,
-                                   detail::collective_tag));
+        posted.send(data + begin_of(step.chunk), size_of(step.chunk) * sizeof(Number), step.to,
+                    schedule::tags::collective);
     }
-    for (auto& each : posted) settle(door, each, deadline, what);
+    posted.settle();
     used = 0;
     for (int each = first; each < index; ++each) {
       auto const& step = list.steps[each];

@@ -1,0 +1,36 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <weft/config.hpp>
+#include <weft/error.hpp>
+#include <weft/transport/endpoint.hpp>
+
+#include <exception>
+#include <string>
+
+namespace weft::inline v1::transport {
+
+/// Runs `function` and, if it throws, tells every other rank before the exception goes on: who waits for this rank
+/// learns of it within its next few tests. What all ranks throw alike, or heard from another rank, is not announced.
+template <class Function>
+decltype(auto) guarded(endpoint& door, Function&& function) {
+  try {
+    return function();
+  } catch (remote_error const&) {
+    throw;
+  } catch (agreed_error const&) {
+    throw;
+  } catch (error const& failure) {
+    door.announce_failure(failure.what());
+    throw;
+  } catch (std::exception const& failure) {
+    door.announce_failure("rank " + std::to_string(door.rank()) + ": " + failure.what());
+    throw;
+  } catch (...) {
+    door.announce_failure("rank " + std::to_string(door.rank()) + ": an exception that is no std::exception");
+    throw;
+  }
+}
+
+}  // namespace weft::inline v1::transport

@@ -1,0 +1,71 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <weft/config.hpp>
+#include <weft/error.hpp>
+#include <weft/transport/endpoint.hpp>
+#include <weft/transport/wait.hpp>
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace weft::inline v1::transport {
+
+/// A few posted messages of one named operation; whatever way it ends, none of them outlives this object.
+///
+/// Keep the buffers alive longer than it. Capacity is kept from one use to the next.
+class posted_messages {
+ public:
+  posted_messages(endpoint& door, char const* what, double deadline) : door_(door), what_(what), deadline_(deadline) {}
+  posted_messages(posted_messages const&) = delete;
+  posted_messages& operator=(posted_messages const&) = delete;
+  ~posted_messages() {
+    for (auto& each : posts_) static_cast<void>(door_.abandon(each.posted));
+  }
+
+  void send(void const* data, std::size_t bytes, int peer, int tag) {
+    posts_.push_back({});
+    posts_.back() = {door_.send(data, bytes, peer, tag), bytes, peer, false};
+  }
+  void receive(void* data, std::size_t bytes, int peer, int tag) {
+    posts_.push_back({});
+    posts_.back() = {door_.receive(data, bytes, peer, tag), bytes, peer, true};
+  }
+
+  /// Waits for all of them, in the order of the posts. Throws `error` after the deadline, or where a message has
+  /// another size than the receive that it meets.
+  void settle() {
+    for (auto& each : posts_) {
+      wait(door_, each.posted, deadline_, [&] {
+        throw error("weft::transport: " + std::string(what_) + ": rank " + std::to_string(door_.rank()) + " waited " +
+                        std::to_string(static_cast<long>(deadline_)) + " s for rank " + std::to_string(each.peer) +
+                        "; it is slow, stopped, or does something else",
+                    {.rank = door_.rank(), .peer = each.peer});
+      });
+      if (each.is_receive && door_.received_bytes() != each.bytes)
+        throw error("weft::transport: " + std::string(what_) + ": rank " + std::to_string(door_.rank()) + " received " +
+                        std::to_string(door_.received_bytes()) + " bytes from rank " + std::to_string(each.peer) +
+                        " where " + std::to_string(each.bytes) +
+                        " are right; all ranks must call it with the same sizes",
+                    {.rank = door_.rank(), .peer = each.peer});
+    }
+    posts_.clear();
+  }
+
+ private:
+  struct post {
+    request posted;
+    std::size_t bytes = 0;
+    int peer = -1;
+    bool is_receive = false;
+  };
+
+  endpoint& door_;
+  char const* what_;
+  double deadline_;
+  std::vector<post> posts_;
+};
+
+}  // namespace weft::inline v1::transport
