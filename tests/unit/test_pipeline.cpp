@@ -15,6 +15,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <string>
 #include <vector>
@@ -162,6 +163,92 @@ TEST_CASE("pipeline: skip connections are ordinary edges") {
   CHECK(run(with_skips(4, weft::schedule::gpipe{})) == alone);
   CHECK(run(with_skips(4, weft::schedule::one_f_one_b{})) == alone);
   CHECK(alone.losses[0] != run(make<weft::schedule::gpipe>(4, 5)).losses[0]);
+}
+
+TEST_CASE("pipeline: stages of a frozen prefix run forward alone, and the others get the same bits") {
+  // 4 stages over the 6 layers, on 4 ranks, 2, or 1: edges cross ranks or stay.
+  constexpr int stages = 4;
+  constexpr int count = 5;
+  auto const table_of = [](int ranks, int frozen, bool skips, bool splits) {
+    auto graph = weft::topology::stage_graph::chain(stages);
+    if (skips) graph.skip(0, 2).skip(1, 3);
+    program table("frozen", std::move(graph).place(weft::topology::placement::loop{}, ranks), count,
+                  {.frozen_prefix_stages = frozen}, 3 * stages * count);
+    for (int rank = 0; rank < ranks; ++rank) {
+      for (int k = 0; k < count; ++k)
+        for (int stage = rank; stage < stages; stage += ranks)
+          table.append(weft::schedule::make_action(op::forward, stage, k));
+      for (int k = 0; k < count; ++k)
+        for (int stage = rank + (stages - 1 - rank) / ranks * ranks; stage >= frozen; stage -= ranks) {
+          table.append(weft::schedule::make_action(splits ? op::backward_input : op::backward, stage, k));
+          if (splits) table.append(weft::schedule::make_action(op::backward_weight, stage, k));
+        }
+      table.end_row();
+    }
+    return weft::schedule::lower(table.view(), no_optimizer());
+  };
+  for (bool const skips : {false, true}) {
+    auto const trained = run(table_of(1, 0, skips, false));
+    for (int const ranks : {1, 2, 4})
+      for (int frozen = 1; frozen <= stages; ++frozen)
+        for (bool const splits : {false, true}) {
+          CAPTURE(ranks);
+          CAPTURE(frozen);
+          CAPTURE(skips);
+          auto const lowered = table_of(ranks, frozen, skips, splits);
+          REQUIRE(explain(weft::schedule::play(lowered.view())) == "");
+          std::atomic<int> backwards = 0;
+          std::atomic<int> wrong = 0;
+          auto const found = run<toy::stage>(lowered, [&](toy::stage& stage, int) {
+            stage.probe = [&](char pass, toy::context const& where) {
+              if (pass == 'I') ++backwards;
+              if (pass != 'F' && where.stage() < frozen) ++wrong;
+            };
+          });
+          CHECK(wrong == 0);
+          CHECK(backwards == (stages - frozen) * count);
+          CHECK(found.losses == trained.losses);
+          int const first_layer = frozen * 6 / stages;
+          for (int layer = 0; layer < 6; ++layer) {
+            auto const at = static_cast<std::size_t>(layer);
+            CHECK(found.weight_gradient[at] == (layer < first_layer ? 0.0 : trained.weight_gradient[at]));
+            CHECK(found.bias_gradient[at] == (layer < first_layer ? 0.0 : trained.bias_gradient[at]));
+          }
+        }
+  }
+  // A frozen stage's input is free after its F: five micro-batches pass through one buffer.
+  auto const local = weft::compile_row(table_of(1, 3, false, false).view(), 0);
+  int of_first_edge = 0;
+  for (auto const& need : local.buffers) of_first_edge += need.edge == 0 ? 1 : 0;
+  CHECK(of_first_edge == 1);
+}
+
+TEST_CASE("pipeline: a stage with more edges than it has room for is refused on every rank alike") {
+  auto const with_edges = [](int extra) {
+    auto graph = weft::topology::stage_graph::chain(11);
+    for (int source = 0; source < extra; ++source) graph.skip(source, 10);
+    program table("many", std::move(graph).place(weft::topology::placement::loop{}, 1), 1, {.backward = false}, 11);
+    for (int stage = 0; stage < 11; ++stage) table.append(weft::schedule::make_action(op::forward, stage, 0));
+    table.end_row();
+    return weft::schedule::lower(table.view(), no_optimizer());
+  };
+  CHECK(weft::compile_row(with_edges(7).view(), 0).instructions.size() == 11);
+  CHECK_THROWS_WITH_AS(
+      weft::compile_row(with_edges(8).view(), 0),
+      "weft::pipeline: 9 edges or more enter stage 10, and a stage has room for 8; send several tensors over "
+      "one edge",
+      weft::agreed_error);
+}
+
+TEST_CASE("pipeline: a boundary of more than eight tensors is refused") {
+  weft::boundary full;
+  for (int index = 0; index < weft::boundary::max_components; ++index) full.add(weft::scalar::f32, 1);
+  CHECK(full.count == 8);
+  CHECK_THROWS_WITH_AS(full.add(weft::scalar::f32, 1),
+                       "weft::boundary: an edge carries at most 8 tensors; join tensors of one element type, or spread "
+                       "them over several edges",
+                       weft::error);
+  CHECK(full.count == 8);
 }
 
 TEST_CASE("pipeline: forward-only programs keep nothing and touch no gradient") {

@@ -30,7 +30,8 @@ concept pipeline_stage = requires(Stage& stage, Context& context, Views const& i
   stage.forward(context, in, out);
 };
 
-/// `backward(context, in, grad_out, grad_in)`: adds to the stage's own weight gradients, writes `grad_in`.
+/// `backward(context, in, grad_out, grad_in)`: adds to the stage's own weight gradients, writes `grad_in`. Edges from
+/// stages of a frozen prefix have no gradient and are left out of `grad_in`; they are the first ones of `in`.
 template <class Stage, class Context, class Views>
 concept whole_backward_stage = requires(Stage& stage, Context& context, Views const& in, Views const& grad_out,
                                         Views& grad_in) {

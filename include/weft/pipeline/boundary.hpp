@@ -3,9 +3,11 @@
 #pragma once
 
 #include <weft/config.hpp>
+#include <weft/error.hpp>
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 namespace weft::inline v1 {
 
@@ -53,6 +55,9 @@ struct component {
   friend constexpr bool operator==(component const&, component const&) = default;
 };
 
+/// The most edges that may enter a stage, and that may leave it.
+inline constexpr int max_edges_per_side = 8;
+
 /// What crosses one edge of the stage graph: up to eight tensors. Forward messages carry all of them, backward
 /// messages the gradients of those that have one. Both ends compute everything from this one description.
 struct boundary {
@@ -61,7 +66,11 @@ struct boundary {
   int count = 0;
   component components[max_components] = {};
 
+  /// Throws `weft::error` for a ninth tensor.
   constexpr boundary& add(scalar type, std::int64_t elements, bool has_gradient = true) {
+    if (count >= max_components)
+      throw error("weft::boundary: an edge carries at most " + std::to_string(max_components) +
+                  " tensors; join tensors of one element type, or spread them over several edges");
     components[count] = component{type, elements, has_gradient};
     ++count;
     return *this;

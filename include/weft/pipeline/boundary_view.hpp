@@ -90,7 +90,7 @@ class boundary_view {
 template <class MemorySpace>
 class boundary_views {
  public:
-  static constexpr int max_edges = 8;
+  static constexpr int max_edges = max_edges_per_side;
 
   [[nodiscard]] int size() const { return size_; }
   [[nodiscard]] bool empty() const { return size_ == 0; }

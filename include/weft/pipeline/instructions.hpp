@@ -4,9 +4,11 @@
 
 #include <weft/config.hpp>
 #include <weft/error.hpp>
+#include <weft/pipeline/boundary.hpp>
 #include <weft/schedule/program_view.hpp>
+#include <weft/schedule/tags.hpp>
 
-#include <array>
+#include <cstddef>
 #include <map>
 #include <string>
 #include <tuple>
@@ -39,7 +41,7 @@ struct instruction {
   port_range in;            ///< stage inputs; of a post, its one port
   port_range out;           ///< stage outputs
   port_range gradient_out;  ///< gradients of the outputs
-  port_range gradient_in;   ///< gradients of the inputs
+  port_range gradient_in;   ///< gradients of the inputs; none for edges that a frozen stage sends
 };
 
 /// A buffer that the row needs: which edge's boundary it holds, and whether its gradients.
@@ -63,6 +65,7 @@ class row_compiler {
   row_compiler(schedule::program_view const& program, int rank) : program_(program), rank_(rank) {}
 
   instruction_list run() {
+    require_few_edges();
     schedule::row_view const row = program_.row(rank_);
     for (int position = 0; position < row.size; ++position) add(row, position);
     return std::move(list_);
@@ -71,7 +74,6 @@ class row_compiler {
  private:
   enum class pool { receive_forward, send_forward, receive_backward, send_backward, scratch };
   using boundary_key = std::tuple<int, bool, int, int>;  // edge, is gradient, micro-batch, copy
-  static constexpr int directions = 2;
 
   [[nodiscard]] topology::edge const& edge(int index) const { return program_.graph.edges[index]; }
 
@@ -88,7 +90,30 @@ class row_compiler {
   }
 
   [[nodiscard]] int tag_of(int index, bool is_gradient, int copy) const {
-    return directions * (copy * program_.graph.edge_count + index) + (is_gradient ? 1 : 0);
+    return schedule::message_tag(index, !is_gradient, copy, program_.graph.edge_count);
+  }
+
+  /// Stages below the frozen prefix run F alone, and nobody sends them gradients.
+  [[nodiscard]] bool has_backward(int stage) const {
+    return program_.work.backward && stage >= program_.work.frozen_prefix_stages;
+  }
+
+  /// Of every stage, not of this rank's alone, so that all ranks refuse a graph in the same words.
+  void require_few_edges() const {
+    std::vector<int> enter(static_cast<std::size_t>(program_.stages()));
+    std::vector<int> leave(enter);
+    for (int index = 0; index < program_.graph.edge_count; ++index) {
+      require_room(++enter[static_cast<std::size_t>(edge(index).destination)], edge(index).destination, "enter");
+      require_room(++leave[static_cast<std::size_t>(edge(index).source)], edge(index).source, "leave");
+    }
+  }
+
+  static void require_room(int count, int stage, char const* way) {
+    if (count > max_edges_per_side)
+      throw agreed_error("weft::pipeline: " + std::to_string(count) + " edges or more " + way + " stage " +
+                             std::to_string(stage) + ", and a stage has room for " +
+                             std::to_string(max_edges_per_side) + "; send several tensors over one edge",
+                         {.stage = stage});
   }
 
   [[nodiscard]] int entered(int index, bool is_gradient) const {
@@ -208,7 +233,7 @@ class row_compiler {
     if (each.what == schedule::op::forward) {
       made.out = range(leaving, [&](int index) { return target(row, position, index, false); });
       activation_slot_[work] = each.slot;
-      if (!program_.work.backward)
+      if (!has_backward(each.stage))
         for (int const index : entering) release(each, index, false);
       return;
     }
@@ -223,8 +248,12 @@ class row_compiler {
     made.slot = activation_slot_.at(work);
     made.weight_slot = is_split ? each.slot : 0;
     made.gradient_out = range(leaving, [&](int index) { return find(each, index, true); });
-    if (facts.makes_input_gradient)
-      made.gradient_in = range(entering, [&](int index) { return target(row, position, index, true); });
+    if (facts.makes_input_gradient) {
+      std::vector<int> wanted;
+      for (int const index : entering)
+        if (has_backward(edge(index).source)) wanted.push_back(index);
+      made.gradient_in = range(wanted, [&](int index) { return target(row, position, index, true); });
+    }
     if (facts.frees_activation) {
       for (int const index : entering) release(each, index, false);
       for (int const index : leaving) release(each, index, true);
