@@ -51,5 +51,4 @@ TEST_CASE("kokkos: the host is a host") {
   static_assert(weft::execution::is_host_space<space>);
   static_assert(weft::execution::kokkos_version >= 30400);
   CHECK(weft::execution::host_concurrency(space()) >= 1);
-  weft::execution::scoped_region const region("weft::test_region");
 }

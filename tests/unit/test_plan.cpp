@@ -71,6 +71,15 @@ TEST_CASE("plan: recompute, no_optimizer and no_tied_parameters change the rows"
   CHECK(count(untied::view(), schedule::op::reduce_gradient) == 0);
 }
 
+TEST_CASE("plan: held_to names the send model that the proof plays under") {
+  using buffered =
+      plan<schedule::one_f_one_b, pipeline_ranks<4>, micro_batches<8>, held_to<schedule::send_model::buffered>>;
+  static_assert(buffered::report.peak_activations == 4);
+  CHECK(schedule::play(buffered::view(), schedule::send_model::buffered).playable());
+  CHECK(schedule::digest(buffered::view()) == schedule::digest(fixed::view()));
+  CHECK(schedule::digest(buffered::program(4).view()) == schedule::digest(buffered::view()));
+}
+
 TEST_CASE("plan: dynamic ranks and counts are checked at start-up, with the same words") {
   CHECK(open::program(3, 5).view().ranks() == 3);
   CHECK(why([] { return open::program(3, 0); }) ==

@@ -75,15 +75,6 @@ int host_concurrency([[maybe_unused]] Space const& space) {
   }
 }
 
-/// A named region for Kokkos Tools (`Kokkos::Profiling::ScopedRegion` came with 4.1 only).
-class scoped_region {
- public:
-  explicit scoped_region(std::string const& name) { Kokkos::Profiling::pushRegion(name); }
-  scoped_region(scoped_region const&) = delete;
-  scoped_region& operator=(scoped_region const&) = delete;
-  ~scoped_region() { Kokkos::Profiling::popRegion(); }
-};
-
 /// Launches `functor(i)` for 0 <= i < count on the instance. The functor is a named type with a
 /// `static constexpr char const* label` that starts with "weft::"; nothing is launched for count 0. The label's string
 /// is made once per functor type, so a launch does not allocate. Does not wait; does not communicate.

@@ -339,7 +339,9 @@ inline program read_csv(std::string_view text, csv_options const& options = {}) 
   return std::move(result.table);
 }
 
-/// Writes what `read_csv` reads: every action of every row, in order, no empty cells.
+/// Writes what `read_csv` reads: every action of every row, in order, no empty cells. A table has no room for slots,
+/// groups (which edge a post belongs to), copies, and edges other than the chain's: they are not written, so that a
+/// lowered program comes back as one to be lowered anew, and one with skips or copies without them.
 inline std::string write_csv(program_view const& program) {
   std::string text;
   for (int rank = 0; rank < program.ranks(); ++rank) {

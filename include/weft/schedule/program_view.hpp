@@ -41,7 +41,7 @@ struct slot_counts {
 };
 
 /// The one representation of a distributed program, whatever made it: a policy, a CSV file, a planner. Non-owning:
-/// `plan` keeps the arrays as constants, `program` (schedule/program.hpp) keeps them in vectors.
+/// `plan` keeps the arrays as constants, `program` (schedule/program.hpp) owns them on the heap.
 ///
 /// Rows are over *world* ranks; equal rows may be stored once (`row_of_rank`).
 struct program_view {
