@@ -27,6 +27,25 @@ constexpr weft::model::gpt_size tiny{.vocabulary = 11, .positions = 9, .width = 
 using model = weft::model::gpt2<tiny>;
 constexpr weft::model::extents largest{3, 7};
 
+/// A block that describes one parameter more than a layer may have.
+struct crowded_block : weft::model::block<tiny> {
+  static std::vector<weft::parameters::parameter_descriptor> describe(int index) {
+    auto all = weft::model::block<tiny>::describe(index);
+    while (all.size() < 17) {
+      all.push_back(all.back());
+      all.back().name += "_again";
+    }
+    return all;
+  }
+};
+struct crowded_model : model {
+  template <class Visitor>
+  static auto visit(int layer, Visitor&& visitor) {
+    if (layer == 2) return visitor(weft::model::layer_tag<crowded_block>{}, 1);
+    return model::visit(layer, visitor);
+  }
+};
+
 struct text {
   std::vector<std::int32_t> inputs;
   std::vector<std::int32_t> targets;
@@ -213,9 +232,9 @@ TEST_CASE_TEMPLATE("model_stage: any cut into stages gives the same bits, empty 
                                                                   {{0, 3}, {3, 4}},
                                                                   {{0, 1}, {1, 4}},
                                                                   {{0, 2}, {2, 2}, {2, 2}, {2, 4}},
-                                                                  {{0, 0}, {0, 4}},
-                                                                  {{0, 4}, {4, 4}},
-                                                                  {{0, 0}, {0, 2}, {2, 4}, {4, 4}}}) {
+                                                                  {{0, 1}, {1, 1}, {1, 4}},
+                                                                  {{0, 3}, {3, 3}, {3, 4}},
+                                                                  {{0, 1}, {1, 1}, {1, 3}, {3, 3}, {3, 4}}}) {
     rig<Real> cut(ranges);
     cut.stage.set_dropout(0.1);
     CAPTURE(ranges.size());
@@ -346,7 +365,20 @@ TEST_CASE("model_stage: what cannot be is refused with a remedy") {
       "range that follows its predecessor's",
       weft::error);
   CHECK_THROWS_WITH_AS(stage({{0, 3}}, {0}, largest, 5),
-                       "weft::model_stage: the stages hold 3 layers, the model has 4; make the ranges add up",
+                       "weft::partition: the stages hold 3 layers and the model has 4; add 1", weft::error);
+  // An empty stage at either end would put the reduction of tied gradients on a rank that holds none.
+  CHECK_THROWS_WITH_AS(stage({{0, 0}, {0, 3}, {3, 4}}, {1}, largest, 5),
+                       "weft::partition: stage 0 has no layers; only stages between the first and the last may be "
+                       "empty, so give it one or use fewer stages",
+                       weft::error);
+  CHECK_THROWS_WITH_AS(stage({{0, 3}, {3, 4}, {4, 4}}, {1}, largest, 5),
+                       doctest::Contains("weft::partition: stage 2 has no layers"), weft::error);
+  CHECK_THROWS_WITH_AS(stage({{0, 3}, {3, 2}, {2, 4}}, {0}, largest, 5),
+                       "weft::partition: stage 1 has -1 layers; use 0 or more", weft::error);
+  using overfull = weft::model::model_stage<crowded_model, float, space>;
+  CHECK_THROWS_WITH_AS(overfull({{0, 4}}, {0}, largest, 5),
+                       "weft::model_stage: layer 2 describes 17 parameters, and a layer may have 16; cut it into "
+                       "several layers",
                        weft::error);
   CHECK_THROWS_AS(stage({{0, 4}}, {1}, largest, 5), weft::error);
   CHECK_THROWS_WITH_AS(stage({{0, 4}}, {0}, {1, 10}, 5),

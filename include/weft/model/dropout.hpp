@@ -33,8 +33,9 @@ struct dropout_mask {
             keys.first_sample};
   }
 
-  /// The words of elements 4 * group .. 4 * group + 3 of one sample. The top bit of the place keeps these counters
-  /// apart from those that initialise parameters.
+  /// The words of elements 4 * group .. 4 * group + 3 of one sample. Parameters draw from the same key with
+  /// (group, 0, hash of the name) in these words: the same counter for both would take a name whose hash is this place
+  /// and step, and only then would a mask repeat the numbers of an initial value.
   [[nodiscard]] KOKKOS_INLINE_FUNCTION random::words draw(std::int64_t sequence, std::int64_t group) const {
     return random::philox(
         random::words{{static_cast<std::uint32_t>(group), static_cast<std::uint32_t>(first_sample + sequence),

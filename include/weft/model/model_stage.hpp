@@ -274,20 +274,23 @@ class model_stage {
   }
   static bool is_between_layers(int position) { return position > 0 && position < Model::layer_count; }
 
+  /// The rule is the partition's own: among others, no empty stage at either end, since the ranks of the first and the
+  /// last stage take part in the reduction of tied gradients.
   void check_layers() const {
+    std::vector<int> sizes;
     int next = 0;
     for (std::size_t stage = 0; stage < layers_.size(); ++stage) {
-      if (layers_[stage].first != next || layers_[stage].last < next)
+      if (layers_[stage].first != next)
         throw error("weft::model_stage: stage " + std::to_string(stage) + " has layers [" +
                         std::to_string(layers_[stage].first) + ", " + std::to_string(layers_[stage].last) +
                         "), but must begin with layer " + std::to_string(next) +
                         "; give every stage the range that follows its predecessor's",
                     {.stage = static_cast<int>(stage)});
       next = layers_[stage].last;
+      sizes.push_back(layers_[stage].size());
     }
-    if (next != Model::layer_count)
-      throw error("weft::model_stage: the stages hold " + std::to_string(next) + " layers, the model has " +
-                  std::to_string(Model::layer_count) + "; make the ranges add up");
+    auto const check = topology::check_sizes(sizes.data(), static_cast<int>(sizes.size()), Model::layer_count);
+    if (!check.legal()) throw error(topology::explain(check), {.stage = check.stage});
     if (largest_.sequences_per_micro_batch < 0 || largest_.sequence_length < 1 ||
         largest_.sequence_length > Model::positions)
       throw error("weft::model_stage: sequences of " + std::to_string(largest_.sequence_length) +
@@ -309,6 +312,11 @@ class model_stage {
       place.number = number;
       place.first_entry = entry;
       place.entries = static_cast<int>(describe(number).size());
+      if (place.entries > layer_parameters<Real>::most)
+        throw error("weft::model_stage: layer " + std::to_string(number) + " describes " +
+                        std::to_string(place.entries) + " parameters, and a layer may have " +
+                        std::to_string(layer_parameters<Real>::most) + "; cut it into several layers",
+                    {.stage = stage});
       entry += place.entries;
       visit(number, [&](auto tag) {
         using layer = typename decltype(tag)::type;
