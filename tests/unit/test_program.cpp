@@ -3,9 +3,11 @@
 #include <doctest/doctest.h>
 
 #include <weft/schedule/gpipe.hpp>
+#include <weft/schedule/lower.hpp>
 #include <weft/schedule/make_program.hpp>
 #include <weft/schedule/program.hpp>
 #include <weft/schedule/tags.hpp>
+#include <weft/topology/placement.hpp>
 
 using namespace weft;
 
@@ -72,7 +74,20 @@ TEST_CASE("tags: what is sent point to point never shares a tag") {
       error);
   CHECK_THROWS_AS(schedule::tie_tag(tags::groups, 0), error);
   CHECK_THROWS_AS(schedule::tie_tag(-1, 0), error);
-  // The last edge that play lets pass, and the first that it does not.
-  auto const largest = [](int edges) { return schedule::play(schedule::make_program("1f1b", edges + 1, 1).view()); };
-  CHECK(largest(200).largest_tag == 399);
+  // A chain over two ranks, forward alone: with the last edge that fits, and with one more.
+  auto const played = [](int edges) {
+    schedule::program table("long", topology::stage_graph::chain(edges + 1).place(topology::placement::loop{}, 2), 1,
+                            {.backward = false}, edges + 1);
+    for (int rank = 0; rank < 2; ++rank) {
+      for (int stage = rank; stage <= edges; stage += 2)
+        table.append(schedule::make_action(schedule::op::forward, stage, 0));
+      table.end_row();
+    }
+    return schedule::play(schedule::lower_once(table.view()).view());
+  };
+  CHECK(played(15000).playable());
+  CHECK(played(15000).largest_tag == 29998);
+  auto const beyond = played(15001);
+  CHECK(beyond.what == schedule::defect::tag_out_of_range);
+  CHECK(schedule::explain(beyond).find("tag 30000 is above 29999") == 0);
 }
