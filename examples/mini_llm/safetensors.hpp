@@ -59,7 +59,7 @@ inline std::string shape_text(std::span<std::int64_t const> shape) {
 /// Our own addition, in `__metadata__`, which other readers pass over: XXH3 (64 bits) of the header and all tensors,
 /// with the 16 digits themselves taken as zeros. A file without it is read, too.
 inline constexpr char const* checksum_key = "weft.xxh3";
-inline constexpr char const* checksum_placeholder = "0000000000000000";
+inline constexpr char const* checksum_zeros = "0000000000000000";
 
 /// Headers beyond this are refused before they are read (the format's own limit).
 inline constexpr std::uint64_t longest_header = 100'000'000;

@@ -107,7 +107,7 @@ class safetensors_reader {
     std::string const entry = std::string("\"") + checksum_key + "\":\"" + stored + "\"";
     auto const place = std::search(header.begin(), header.end(), entry.begin(), entry.end());
     if (stored.size() != 16 || place == header.end()) damaged("has a checksum that is not 16 hexadecimal digits");
-    std::copy_n(checksum_placeholder, 16, place + static_cast<std::ptrdiff_t>(entry.size() - 17));
+    std::copy_n(checksum_zeros, 16, place + static_cast<std::ptrdiff_t>(entry.size() - 17));
     XXH3_state_t state;
     XXH3_64bits_reset(&state);
     XXH3_64bits_update(&state, header.data(), header.size());

@@ -80,7 +80,7 @@ class safetensors_writer {
       : element_(element),
         state_(XXH3_createState()) {
     metadata.emplace("format", "pt");
-    if (checksum) metadata[checksum_key] = checksum_placeholder;
+    if (checksum) metadata[checksum_key] = checksum_zeros;
     nlohmann::ordered_json header;
     header["__metadata__"] = metadata;
     std::uint64_t offset = 0;

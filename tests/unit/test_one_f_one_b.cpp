@@ -1,79 +1,20 @@
 // SPDX-FileCopyrightText: 2026 The weft authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "policy_checks.hpp"
+
+#include <weft/schedule/one_f_one_b.hpp>
+
 #include <doctest/doctest.h>
 
-#include <weft/schedule/cost.hpp>
-#include <weft/schedule/make_program.hpp>
-#include <weft/schedule/one_f_one_b.hpp>
-#include <weft/schedule/play.hpp>
-
-#include "published_tables.hpp"
-#include "schedule_support.hpp"
-
 using namespace weft::schedule;
-using schedule_support::letters;
 
 TEST_CASE("one_f_one_b prints the orders that others published, with their makespans and peaks") {
-  int compared = 0;
-  for (auto const& known : published::tables) {
-    if (std::string(known.schedule) != "1f1b") continue;
-    CAPTURE(known.text);
-    auto const made = write_table<one_f_one_b>(known.ranks, known.micro_batches);
-    std::istringstream lines(known.text);
-    for (int rank = 0; rank < known.ranks; ++rank) {
-      std::string line;
-      REQUIRE(std::getline(lines, line));
-      std::string wanted;
-      for (auto const& cell : published::split(line, ','))
-        if (!cell.empty()) wanted += (wanted.empty() ? "" : " ") + cell.substr(1);
-      CHECK(letters(made.view().row(rank)) == wanted);
-    }
-    CHECK(cost(made.view()).makespan == known.makespan);
-    CHECK(schedule_support::peaks_of(made.view()) == known.peaks);
-    ++compared;
-  }
-  CHECK(compared >= 2);
+  policy_checks::published_orders<one_f_one_b>();
 }
 
-TEST_CASE("one_f_one_b: the formulas of its comment hold for every shape") {
-  for (int ranks = 1; ranks <= 9; ++ranks)
-    for (int micro_batches : {1, 2, 3, 4, 5, 7, 8, 12, 19, 32}) {
-      CAPTURE(ranks);
-      CAPTURE(micro_batches);
-      REQUIRE(one_f_one_b::check(ranks, micro_batches).legal());
-      auto const table = write_table<one_f_one_b>(ranks, micro_batches);
-      std::vector<rank_figures> figures(static_cast<std::size_t>(ranks));
-      auto const found = play(table.view(), send_model::rendezvous, figures.data());
-      REQUIRE(found.playable());
-      CHECK(found.order == accumulation::ascending);
-      for (int rank = 0; rank < ranks; ++rank)
-        CHECK(figures[static_cast<std::size_t>(rank)].peak_activations ==
-              one_f_one_b::peak_activations(rank, ranks, micro_batches));
+TEST_CASE("one_f_one_b: the formulas of its comment hold for every shape") { policy_checks::formulas<one_f_one_b>(); }
 
-      for (auto const& [forward, backward] : {std::pair{1.0, 2.0}, std::pair{2.0, 2.0}, std::pair{3.0, 1.0}}) {
-        cost_model const model{.every = {forward, backward / 2, backward / 2}};
-        auto const time = cost(table.view(), model);
-        REQUIRE(time.complete);
-        CHECK(time.idle_most == one_f_one_b::idle(ranks, micro_batches, forward, backward));
-        CHECK(time.idle_total == ranks * time.idle_most);
-        // Posts cost nothing and change nothing.
-        CHECK(cost(make_program<one_f_one_b>(ranks, micro_batches).view(), model).makespan == time.makespan);
-      }
-    }
-}
-
-TEST_CASE("one_f_one_b says which rule is broken and what would be legal") {
-  CHECK(one_f_one_b::check(4, 0) == validity{rule::needs_a_micro_batch, 0, 1});
-  CHECK(one_f_one_b::check(0, 4) == validity{rule::needs_a_rank, 0, 1});
-  CHECK(one_f_one_b::check(-1, 4).broken == rule::needs_a_rank);
-  CHECK(one_f_one_b::check(16, 1 << 27).broken == rule::too_many_micro_batches);
-  CHECK(one_f_one_b::check(16, one_f_one_b::check(16, 1 << 27).nearest).legal());
-  CHECK_THROWS_WITH_AS(
-      make_program<one_f_one_b>(4, 0),
-      "weft::schedule::1f1b: there is no micro-batch to run; use micro_batches 1 or more (asked for 0, "
-      "nearest legal 1)",
-      weft::error);
-}
+TEST_CASE("one_f_one_b says which rule is broken and what would be legal") { policy_checks::rules<one_f_one_b>(); }
 
 TEST_CASE("one_f_one_b with a hop time: one round trip more every p micro-batches, as the papers measure it") {
   // Longest span minus the work: (p - 1)(F + B) + (2 (p - 1) m / p + 2 (p - 2)) hops, for m >= p and m % p == 0.
