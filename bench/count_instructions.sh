@@ -7,7 +7,8 @@
 #
 #     bench/count_instructions.sh build/bin/host_cost [LIMIT]
 set -euo pipefail
-program=$1
+program=${1:?usage: count_instructions.sh build/bin/host_cost [LIMIT]}
+[ -x "$program" ] || { echo "count_instructions: $program is not built; tests/run.sh builds it" >&2; exit 2; }
 limit=${2:-500}
 command -v valgrind >/dev/null || { echo "count_instructions: valgrind is missing; apt-get install valgrind" >&2; exit 2; }
 dir=$(mktemp -d)

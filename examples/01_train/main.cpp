@@ -29,7 +29,12 @@ int main(int argc, char** argv) {
       tokens.push_back((step * 7 + at / 32 * 5 + at % 32) % 64);
       next.push_back((tokens.back() + 1) % 64);
     }
-    auto const result = trainer.step({tokens.data(), next.data(), 16, 32, plan::micro_batches, 16 * 32});
+    auto const result = trainer.step({.inputs = tokens.data(),
+                                      .targets = next.data(),
+                                      .sequences = 16,
+                                      .sequence_length = 32,
+                                      .micro_batches = plan::micro_batches,
+                                      .counted_tokens = 16 * 32});
     if (env.world().rank() == 0 && step % 10 == 9) std::printf("step %d: loss %.4f\n", step + 1, result.loss);
   }
 }

@@ -279,6 +279,10 @@ inline command_line parse_command_line(std::vector<std::string> arguments) {
   app.get_formatter()->column_width(34);
   app.allow_extras();
   app.allow_config_extras(CLI::config_extras_mode::capture);
+  for (std::size_t at = 0; at < arguments.size(); ++at) {
+    if (arguments[at] == "--config" && at + 1 < arguments.size()) config_reader::require_readable(arguments[at + 1]);
+    if (arguments[at].starts_with("--config=")) config_reader::require_readable(arguments[at].substr(9));
+  }
   std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
   try {
     app.parse(arguments);

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include "printable.hpp"
+
 #include <weft/error.hpp>
 
 #include <CLI/CLI.hpp>
@@ -9,6 +11,8 @@
 #define TOML_HEADER_ONLY 1
 #include <toml++/toml.h>
 
+#include <cstdint>
+#include <filesystem>
 #include <istream>
 #include <iterator>
 #include <sstream>
@@ -21,6 +25,19 @@ namespace mini_llm {
 /// of the options without dashes in front; tables only group them. What the command line says wins.
 class config_reader : public CLI::Config {
  public:
+  static constexpr std::uintmax_t most_bytes = 16384;
+
+  /// Before anything of it is read: a pipe would block, and no settings are large. Throws where it cannot be one.
+  static void require_readable(std::string const& path) {
+    std::error_code code;
+    auto const status = std::filesystem::status(path, code);
+    if (!std::filesystem::exists(status)) return;  // the parser names it
+    if (!std::filesystem::is_regular_file(status))
+      refuse(quoted_name(path) + " is no regular file; name a file that can be read");
+    if (std::filesystem::file_size(path, code) > most_bytes)
+      refuse(quoted_name(path) + " is larger than " + std::to_string(most_bytes) + " bytes, too large for settings");
+  }
+
   std::string to_config(CLI::App const*, bool, bool, std::string) const override { return {}; }
 
   std::vector<CLI::ConfigItem> from_config(std::istream& input) const override {
@@ -50,13 +67,14 @@ class config_reader : public CLI::Config {
     nlohmann::json const parsed = nlohmann::json::parse(content, nullptr, false);
     if (!parsed.is_object()) refuse("the file begins like JSON, but is none");
     nlohmann::json const& options = parsed.contains("options") ? parsed["options"] : parsed;
+    if (!options.is_object()) refuse("its \"options\" are no object");
     for (auto const& [name, value] : options.items()) {
       if (value.is_string())
         add(name, {value.get<std::string>()}, found);
       else if (value.is_number() || value.is_boolean())
         add(name, {value.dump()}, found);
       else
-        refuse("\"" + name + "\" is neither a number nor a text: " + value.dump());
+        refuse(quoted_name(name) + " is neither a number nor a text, but " + value.type_name());
     }
   }
 
@@ -70,14 +88,15 @@ class config_reader : public CLI::Config {
       text << real->get();
       return text.str();
     }
-    refuse("\"" + name + "\" is neither a number nor a text");
+    refuse(quoted_name(name) + " is neither a number nor a text");
   }
 
-  static void read_table(toml::table const& table, std::vector<CLI::ConfigItem>& found) {
+  static void read_table(toml::table const& table, std::vector<CLI::ConfigItem>& found, int depth = 0) {
+    if (depth > 8) refuse("its tables are nested too deeply");
     for (auto const& [key, value] : table) {
       std::string const name(key.str());
       if (auto const* const group = value.as_table()) {
-        read_table(*group, found);
+        read_table(*group, found, depth + 1);
       } else if (auto const* const list = value.as_array()) {
         std::vector<std::string> values;
         for (auto const& entry : *list) values.push_back(text_of(name, entry));

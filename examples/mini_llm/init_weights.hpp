@@ -46,6 +46,10 @@ class init_weights {
   template <class Real>
   void read(weft::parameters::parameter_descriptor const& parameter, Real* out) const {
     file_.read(name_in_file(parameter.name), shape_of(parameter), out);
+    for (std::int64_t element = 0; element < parameter.elements(); ++element)
+      if (!std::isfinite(out[element]))
+        refuse("tensor " + quoted_name(parameter.name) + " has a number that is not finite (element " +
+               std::to_string(element) + ")");
   }
 
  private:

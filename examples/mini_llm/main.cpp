@@ -3,7 +3,6 @@
 #include "command_line.hpp"
 #include "files.hpp"
 #include "run.hpp"
-#include "stop_signal.hpp"
 
 #include <weft/transport/agreement.hpp>
 #include <weft/transport/environment.hpp>
@@ -55,6 +54,10 @@ int main(int argc, char** argv) {
     weft::transport::all_or_none(world, [&] {
       parsed = parse_command_line(argc, argv);
       executable = digest_of_executable();
+      if (parsed.chosen.transport == transport_kind::in_process && world.size() > 1)
+        throw weft::error(
+            "--transport in-process runs its ranks as threads of one process, but " + std::to_string(world.size()) +
+            " processes were launched; start one process, and say --ranks " + std::to_string(world.size()));
     });
     options const& chosen = parsed.chosen;
     // Before any rank takes another way than the others.
@@ -72,7 +75,6 @@ int main(int argc, char** argv) {
         if (is_root) plan(chosen, world.size());
       });
     } else {
-      catch_stop_signals();
       if (chosen.transport == transport_kind::mpi || world.size() > 1) {
         run(chosen, world, executable);
       } else {
@@ -85,6 +87,10 @@ int main(int argc, char** argv) {
     // `main` as an exception, and weft::environment ends all ranks with it.
     if (is_root) std::fprintf(stderr, "mini_llm: %s\n", problem.what());
     return 2;
+  }
+  if (!std::cout.flush() || std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+    std::fprintf(stderr, "mini_llm: standard output could not be written; the files in --out are whole\n");
+    return 1;
   }
   return 0;
 }

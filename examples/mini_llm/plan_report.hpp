@@ -130,7 +130,9 @@ void print_plan(options const& chosen, int launched) {
               100.0 * unit.summary.idle_share(ranks), 100.0 * planned.idle_share(ranks));
   weft::schedule::picture_options how;
   if (progress::on_terminal()) how.width = std::max(40, terminal_width(STDOUT_FILENO) - 1);
-  std::cout << weft::schedule::draw_text(unit, how) << std::flush;
+  std::cout << weft::schedule::draw_text(unit, how)
+            << "\nFn, Bn: forward and backward of micro-batch n; '..' is idle time, '-' goes on, '>' is cut off\n"
+            << std::flush;
 }
 
 }  // namespace mini_llm

@@ -50,10 +50,11 @@ struct tensor_info {
 };
 
 inline std::string shape_text(std::span<std::int64_t const> shape) {
+  constexpr std::size_t most = 16;  // of a message
   std::string text = "[";
-  for (std::size_t dimension = 0; dimension < shape.size(); ++dimension)
+  for (std::size_t dimension = 0; dimension < shape.size() && dimension < most; ++dimension)
     text += (dimension == 0 ? "" : ", ") + std::to_string(shape[dimension]);
-  return text + "]";
+  return text + (shape.size() > most ? ", and " + std::to_string(shape.size() - most) + " more]" : "]");
 }
 
 /// Our own addition, in `__metadata__`, which other readers pass over: XXH3 (64 bits) of the header and all tensors,
@@ -63,5 +64,8 @@ inline constexpr char const* checksum_zeros = "0000000000000000";
 
 /// Headers beyond this are refused before they are read (the format's own limit).
 inline constexpr std::uint64_t longest_header = 100'000'000;
+
+/// A model of this program has some hundreds.
+inline constexpr int most_tensors = 10'000;
 
 }  // namespace mini_llm

@@ -142,8 +142,13 @@ class safetensors_reader {
     if (header_.empty() || header_.front() != '{') damaged("has a header that does not begin with '{'");
     std::vector<std::set<std::string>> keys;
     std::string twice;
+    int objects = 0;
     auto const watch = [&](int, json::parse_event_t event, json& parsed) {
-      if (event == json::parse_event_t::object_start) keys.emplace_back();
+      if (event == json::parse_event_t::object_start) {
+        keys.emplace_back();
+        // The parser's time grows with the square of this number.
+        if (++objects > most_tensors) damaged("names more than " + std::to_string(most_tensors) + " tensors");
+      }
       if (event == json::parse_event_t::object_end) keys.pop_back();
       if (event == json::parse_event_t::key && !keys.back().insert(parsed.get<std::string>()).second)
         twice = parsed.get<std::string>();

@@ -11,15 +11,28 @@ inline volatile std::sig_atomic_t is_stop_wanted = 0;
 extern "C" inline void want_stop(int) { is_stop_wanted = 1; }
 }  // namespace detail
 
-/// From here on SIGTERM and SIGINT ask for an orderly end: the step that runs is finished, a checkpoint is saved. A
-/// second one ends the process at once.
-inline void catch_stop_signals() {
-  struct sigaction action = {};
-  action.sa_handler = &detail::want_stop;
-  action.sa_flags = static_cast<int>(SA_RESTART | SA_RESETHAND);
-  sigaction(SIGTERM, &action, nullptr);
-  sigaction(SIGINT, &action, nullptr);
-}
+/// While this object lives, SIGTERM and SIGINT ask for an orderly end: the step that runs is finished, a checkpoint is
+/// saved. A second one, and any before or after, ends the process at once.
+class stop_signals {
+ public:
+  stop_signals() {
+    struct sigaction action = {};
+    action.sa_handler = &detail::want_stop;
+    action.sa_flags = static_cast<int>(SA_RESTART | SA_RESETHAND);
+    sigaction(SIGTERM, &action, &terminate_);
+    sigaction(SIGINT, &action, &interrupt_);
+  }
+  stop_signals(stop_signals const&) = delete;
+  stop_signals& operator=(stop_signals const&) = delete;
+  ~stop_signals() {
+    sigaction(SIGTERM, &terminate_, nullptr);
+    sigaction(SIGINT, &interrupt_, nullptr);
+  }
+
+ private:
+  struct sigaction terminate_ = {};
+  struct sigaction interrupt_ = {};
+};
 
 inline bool is_stop_wanted() { return detail::is_stop_wanted != 0; }
 

@@ -24,6 +24,7 @@
 #include <weft/transport/agreement.hpp>
 
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <iostream>
 #include <memory>
@@ -48,18 +49,24 @@ class training {
         is_root_(door.rank() == 0),
         executable_(executable) {
     weft::schedule::program program;
-    weft::transport::all_or_none(door_, [&] {
-      load();
-      program = make_program(chosen_, door_.size());
-      static_cast<void>(partition_of<Model>(chosen_, door_.size()));  // throws where it cannot be
-    });
+    double const deadline = chosen_.timeout_seconds;
+    weft::transport::all_or_none(
+        door_,
+        [&] {
+          load();
+          program = make_program(chosen_, door_.size());
+          static_cast<void>(partition_of<Model>(chosen_, door_.size()));  // throws where it cannot be
+        },
+        deadline);
     trainer_ = std::make_unique<trainer_type>(std::move(program), door_, trainer_settings());
     // Everybody has read what it needs before anything in --out is moved, cut or written.
-    weft::transport::all_or_none(door_, [&] { read_state(); });
+    weft::transport::all_or_none(
+        door_, [&] { read_state(); }, deadline);
     weft::transport::facts start;
     start.add("step to go on from", std::to_string(trainer_->steps_done()));
-    weft::transport::require_agreement(door_, start);
-    weft::transport::all_or_none(door_, [&] { open_files(); });
+    weft::transport::require_agreement(door_, start, deadline);
+    weft::transport::all_or_none(
+        door_, [&] { open_files(); }, deadline);
   }
 
   void run() {
@@ -69,6 +76,7 @@ class training {
     if (chosen_.eval_every > 0 && step == 0) validate(step, bar);
     auto const begin = clock::now();
     std::int64_t const first = step;
+    auto signals = std::make_optional<stop_signals>();
     while (step < chosen_.steps) {
       if (is_stop_wanted()) trainer_->request_stop();
       auto const step_begin = clock::now();
@@ -87,8 +95,12 @@ class training {
       if (!is_last && chosen_.eval_every > 0 && step % chosen_.eval_every == 0) validate(step, bar);
       if (chosen_.save_every > 0 && (step % chosen_.save_every == 0 || is_last)) save(step);
     }
+    signals.reset();
     bar.finish();
     validate(step, bar);
+    if (!std::isfinite(validation_loss_))
+      throw weft::agreed_error("the validation loss is not finite after step " + std::to_string(step) +
+                               "; the training diverged: lower --lr, or raise --warmup");
     export_weights();
     conclude(step, first, seconds_since(begin));
     if (chosen_.sample_bytes > 0) sample();

@@ -38,6 +38,9 @@ class boundary_view {
   /// Says that this micro-batch carries fewer elements than the boundary allows. Call before taking views of this or
   /// any later component.
   void set_elements(int index, std::int64_t elements) {
+    if (index < 0 || index >= count())
+      throw error("weft::boundary: there is no component " + std::to_string(index) + "; the boundary has " +
+                  std::to_string(count()));
     if (elements < 0 || elements > layout_->components[index].elements)
       throw error("weft::boundary: component " + std::to_string(index) + " cannot hold " + std::to_string(elements) +
                   " elements; its boundary declares at most " + std::to_string(layout_->components[index].elements));
@@ -53,8 +56,8 @@ class boundary_view {
   }
   template <class Type>
   [[nodiscard]] auto view(int index, std::int64_t rows, std::int64_t columns) const {
-    if (rows * columns > elements_[index])
-      throw error("weft::boundary: component " + std::to_string(index) + " has " + std::to_string(elements_[index]) +
+    if (rows < 0 || columns < 0 || (columns > 0 && rows > elements(index) / columns))
+      throw error("weft::boundary: component " + std::to_string(index) + " has " + std::to_string(elements(index)) +
                   " elements, not " + std::to_string(rows) + " x " + std::to_string(columns));
     return Kokkos::View<Type**, Kokkos::LayoutRight, MemorySpace, Kokkos::MemoryUnmanaged>(
         data<Type>(index), static_cast<std::size_t>(rows), static_cast<std::size_t>(columns));

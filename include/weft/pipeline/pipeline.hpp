@@ -88,6 +88,9 @@ class pipeline final : private progress_source {
   /// Plays the row once. Communicates with the ranks that share an edge; collective over the program's ranks in the
   /// sense that each of them must call it. Any exception here ends the step on every rank.
   void step() {
+    if (is_spent_)
+      throw error("weft::pipeline: an earlier step of this pipeline failed, and its state is unknown; make a new one",
+                  {.rank = door_.rank()});
     current_ = nullptr;
     try {
       play();
@@ -97,14 +100,17 @@ class pipeline final : private progress_source {
           std::string(failure.what()) + " (rank " + std::to_string(door_.rank()) + " was at " + description() + ")",
           failure.location());
     } catch (error const& failure) {
-      fail(failure.what());
-      throw;
+      bool const knows_where = failure.location().stage >= 0 || failure.location().peer >= 0;
+      std::string const message = knows_where ? failure.what() : prefix() + failure.what();
+      fail(message);
+      if (knows_where) throw;
+      throw error(message, location());
     } catch (std::exception const& failure) {
-      std::string const message = "rank " + std::to_string(door_.rank()) + ", " + description() + ": " + failure.what();
+      std::string const message = prefix() + failure.what();
       fail(message);
       throw error(message, location());
     } catch (...) {
-      fail("rank " + std::to_string(door_.rank()) + ", " + description() + ": an exception that is no std::exception");
+      fail(prefix() + "an exception that is no std::exception");
       throw;
     }
   }
@@ -274,6 +280,10 @@ class pipeline final : private progress_source {
            ", micro-batch " + std::to_string(current_->micro_batch);
   }
 
+  [[nodiscard]] std::string prefix() const {
+    return "rank " + std::to_string(door_.rank()) + ", " + description() + ": ";
+  }
+
   [[nodiscard]] error_location location() const {
     return {.rank = door_.rank(),
             .stage = current_ == nullptr ? -1 : current_->stage,
@@ -286,6 +296,7 @@ class pipeline final : private progress_source {
   }
 
   void give_up() noexcept {
+    is_spent_ = true;
     for (auto& buffer : buffers_) buffer.abandon(door_);
   }
 
@@ -309,6 +320,7 @@ class pipeline final : private progress_source {
   instruction const* current_ = nullptr;
   clock::time_point step_begin_;
   double last_step_seconds_ = 0.0;
+  bool is_spent_ = false;
   std::size_t wire_bytes_ = 0;
 };
 

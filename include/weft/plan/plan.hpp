@@ -133,6 +133,7 @@ class plan
   using mesh_policy = typename settings::mesh;
 
   static constexpr bool known_while_compiling = settings::is_static;
+  static constexpr bool is_refused = !settings::is_complete || !settings::legality.legal();  ///< an error says why
   static constexpr bool splits_backward = schedule_policy::splits_backward;
   static constexpr bool recomputes = settings::recomputes;
   static constexpr int micro_batches = settings::micro_batches;         ///< or `dynamic`

@@ -29,7 +29,7 @@ struct proof {
       plannable_model<Model, decltype(Extents)>,
       "weft::proof: the model lacks layer_count, parameter_count, flops, activation_bytes, workspace_bytes or "
       "boundary_elements; see concepts/plannable_model.hpp");
-  static_assert(Plan::known_while_compiling,
+  static_assert(Plan::known_while_compiling || Plan::is_refused,
                 "weft::proof: ranks or micro-batches are dynamic; call weft::check_memory when the program starts");
 
  private:

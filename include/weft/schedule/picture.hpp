@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdio>
 #include <string>
+#include <vector>
 
 /// @file
 /// A timeline as text for terminals and as SVG for pages. Planned timelines come from `make_timeline`, measured ones
@@ -38,10 +39,12 @@ inline std::string label_of(action const& cell, bool with_stage) {
 inline bool is_drawn(timed_action const& each) { return each.end > each.begin; }
 
 inline bool has_several_stages(timed_action const* actions, int count) {
-  for (int left = 0; left < count; ++left)
-    if (is_drawn(actions[left]))
-      for (int right = left + 1; right < count && actions[right].rank == actions[left].rank; ++right)
-        if (is_drawn(actions[right]) && actions[right].what.stage != actions[left].what.stage) return true;
+  int first = -1;  // of the rank that is looked at
+  for (int index = 0; index < count; ++index) {
+    if (!is_drawn(actions[index])) continue;
+    if (first < 0 || actions[index].rank != actions[first].rank) first = index;
+    if (actions[index].what.stage != actions[first].what.stage) return true;
+  }
   return false;
 }
 
@@ -84,22 +87,26 @@ inline std::string draw_text(timed_action const* actions, int count, int ranks, 
                                : 1;
   std::size_t const shown = (std::min)(columns, room);
 
+  // Of the lines only what is shown, and one look at each action: a plan may have millions.
+  std::string empty;
+  for (std::size_t column = 0; column < shown; ++column) empty += std::string(cell - 1, options.idle) + ' ';
+  std::vector<std::string> lines(static_cast<std::size_t>(ranks), empty);
+  for (int index = 0; index < count; ++index) {
+    timed_action const& each = actions[index];
+    if (!detail::is_drawn(each)) continue;
+    auto const begin = static_cast<std::size_t>(std::lround(each.begin / unit)) * cell;
+    auto const end = static_cast<std::size_t>(std::lround(each.end / unit)) * cell;
+    if (begin >= empty.size()) continue;
+    std::string& line = lines[static_cast<std::size_t>(each.rank)];
+    std::string const label = detail::label_of(each.what, with_stage);
+    for (std::size_t at = begin; at < end && at < line.size(); ++at)
+      line[at] = at - begin < label.size() ? label[at - begin] : (at + 1 == end || end - begin <= cell ? ' ' : '-');
+  }
   std::string text;
   for (int rank = 0; rank < ranks; ++rank) {
-    std::string line;
-    for (std::size_t column = 0; column < columns; ++column) line += std::string(cell - 1, options.idle) + ' ';
-    for (int index = 0; index < count; ++index) {
-      timed_action const& each = actions[index];
-      if (each.rank != rank || !detail::is_drawn(each)) continue;
-      auto const begin = static_cast<std::size_t>(std::lround(each.begin / unit)) * cell;
-      auto const end = static_cast<std::size_t>(std::lround(each.end / unit)) * cell;
-      std::string const label = detail::label_of(each.what, with_stage);
-      for (std::size_t at = begin; at < end && at < line.size(); ++at)
-        line[at] = at - begin < label.size() ? label[at - begin] : (at + 1 == end || end - begin <= cell ? ' ' : '-');
-    }
     std::string head = "rank " + std::to_string(rank);
     head += std::string(widest.size() - 2 - head.size(), ' ') + " |";
-    text += head + line.substr(0, shown * cell) + (shown < columns ? ">\n" : "|\n");
+    text += head + lines[static_cast<std::size_t>(rank)] + (shown < columns ? ">\n" : "|\n");
   }
   return text;
 }

@@ -7,6 +7,7 @@
 #include <weft/error.hpp>
 #include <weft/schedule/action.hpp>
 #include <weft/schedule/program_view.hpp>
+#include <weft/schedule/validity.hpp>
 #include <weft/topology/stage_graph.hpp>
 
 #include <string>
@@ -147,6 +148,8 @@ namespace detail {
 /// the policy writes more into a row than the rank's stages have work for (while compiling: not a constant).
 template <class Policy>
 constexpr program write_table(int ranks, int micro_batches) {
+  if (validity const found = Policy::check(ranks, micro_batches); !found.legal())
+    throw error(explain(found, Policy::name));
   int const stages = Policy::chunks * ranks;
   int const passes = Policy::work.backward ? (Policy::splits_backward ? 3 : 2) : 1;
   topology::stage_graph graph = topology::stage_graph::chain(stages).place(typename Policy::placement{}, ranks);

@@ -16,5 +16,5 @@
 #define WEFT_WORDS_UNUSED_AXIS \
   "the mesh has more than one rank along an axis that no policy of the plan uses; give that axis 1 rank or remove it"
 #define WEFT_WORDS_MEMORY_LIMIT                                                                                   \
-  "the plan needs more bytes per rank than its memory_limit; use more ranks, fewer or smaller micro-batches, or " \
+  "the plan needs more bytes per rank than its memory_limit; use more ranks, more and smaller micro-batches, or " \
   "recompute::full"

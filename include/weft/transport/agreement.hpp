@@ -98,6 +98,8 @@ void all_or_none(endpoint& door, Function&& function, double deadline = default_
   } catch (...) {
     problem = "an exception that is no std::exception";
   }
+  constexpr std::size_t most = 4096;  // of a message that every rank is sent
+  if (problem.size() > most) problem = problem.substr(0, most) + " ...";
   auto const problems = gather_texts(door, problem, deadline);
   int failed = 0;
   int first = -1;

@@ -12,10 +12,12 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <exception>
 #include <memory>
 #include <string>
 #include <thread>
+#include <vector>
 
 namespace weft::inline v1 {
 
@@ -82,7 +84,7 @@ class environment {
     }
     refuse_singletons();
     if (!Kokkos::is_initialized()) {
-      Kokkos::initialize(argc, argv);
+      initialize_kokkos(argc, argv);
       owns_kokkos_ = true;
     }
     if (is_initialised != 0) MPI_Query_thread(&provided);
@@ -116,6 +118,22 @@ class environment {
   [[nodiscard]] transport::endpoint& world() { return *world_; }
 
  private:
+  /// Kokkos gets its own arguments alone (it would answer --help for the program), and they are taken out.
+  static void initialize_kokkos(int& argc, char** argv) {
+    std::vector<char*> own;
+    int kept = 0;
+    for (int index = 0; index < argc; ++index) {
+      bool const is_own = std::strncmp(argv[index], "--kokkos", 8) == 0;
+      if (index == 0 || is_own) own.push_back(argv[index]);
+      if (!is_own) argv[kept++] = argv[index];
+    }
+    if (kept < argc) argv[kept] = nullptr;
+    argc = kept;
+    int count = static_cast<int>(own.size());
+    own.push_back(nullptr);
+    Kokkos::initialize(count, own.data());
+  }
+
   /// mpiexec of another MPI starts processes that each believe to be alone; all of them would train the whole model.
   static void refuse_singletons() {
     int size = 0;

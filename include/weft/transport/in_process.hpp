@@ -194,6 +194,9 @@ class in_process::door final : public endpoint {
       throw error("weft::transport::in_process: there is no rank " + std::to_string(peer) + " among " +
                       std::to_string(group_.ranks_) + " ranks; check the placement",
                   {.rank = rank_, .peer = peer, .tag = tag});
+    if (tag < 0 || tag > 32767)
+      throw error("weft::transport::in_process: tag " + std::to_string(tag) + " is outside 0 to 32767",
+                  {.rank = rank_, .peer = peer, .tag = tag});
     if (free_.empty()) {
       owned_.push_back(std::make_unique<detail::mailbox_post>());
       free_.reserve(owned_.size());
