@@ -47,6 +47,13 @@ refused "layers that do not add up" "adds up to 5 layers" "${mpiexec[@]}" -n 2 "
 refused "unknown option" "did you mean --steps" "${mpiexec[@]}" -n 2 "$program" --stepz 3
 refused "--plan of an impossible plan" "adds up to 5 layers" "$program" --plan --ranks 2 --partition 2,3
 
+refused "threads on two processes" "start one process, and say --ranks 2" "${mpiexec[@]}" -n 2 "$program" --transport in-process --ranks 2
+mkfifo "$work/pipe"
+refused "--config is a pipe" "no regular file" "${mpiexec[@]}" -n 2 "$program" --config "$work/pipe"
+printf 'steps = [[[1]]]\n' >"$work/odd.toml"
+refused "--config with a nested list" "neither a number nor a text" "${mpiexec[@]}" -n 2 "$program" --config "$work/odd.toml"
+refused "standard output is full" "standard output could not be written" bash -c '"$1" --plan --ranks 2 >/dev/full' _ "$program"
+
 # --- ranks that differ
 each=(--data "$work/text" "${quick[@]}" --steps 4 --out "$work/o2")
 differ() { # differ NAME WORDS first-options -- second-options
@@ -82,6 +89,9 @@ damage "$weights" "$work/long.safetensors" 0 '\377\377\377\377\377\377\377\177'
 refused "a header of absurd length" "says that its header has 9223372036854775807 bytes" "${mpiexec[@]}" -n 2 "$program" "${each[@]}" --init "$work/long.safetensors"
 damage "$weights" "$work/nojson.safetensors" 8 'XXXX'
 refused "a header that is no JSON" "nojson.safetensors" "${mpiexec[@]}" -n 2 "$program" "${each[@]}" --init "$work/nojson.safetensors"
+header=$(od -An -t u8 -N 8 "$weights" | tr -d ' ')
+damage "$weights" "$work/nan.safetensors" $((8 + header)) '\000\000\300\177'
+refused "weights that were changed" "nan.safetensors" "${mpiexec[@]}" -n 2 "$program" "${each[@]}" --init "$work/nan.safetensors"
 refused "weights of another preset" "transformer.wte.weight" "${mpiexec[@]}" -n 2 "$program" "${each[@]}" --preset small --init "$weights"
 refused "weights in place of a checkpoint" "use --init, not --resume" "${mpiexec[@]}" -n 2 "$program" "${each[@]}" --resume "$weights"
 size=$(stat -c %s "$newest")

@@ -504,3 +504,57 @@ TEST_CASE("pipeline: recompute runs every forward exactly twice, once before its
     }
   }
 }
+
+TEST_CASE("pipeline: after a failure it is spent, and says so") {
+  auto const lowered = make<weft::schedule::serial>(1, 2);
+  in_process group(1);
+  in_process::door door(group, 0);
+  toy::stage stage(1, 2);
+  bool is_broken = true;
+  stage.probe = [&](char, toy::context const&) {
+    if (is_broken) throw weft::error("broken");
+  };
+  weft::pipeline<toy::stage, toy::space> engine(lowered.view(), door, stage);
+  CHECK_THROWS_WITH_AS(engine.step(), "rank 0, F of stage 0, micro-batch 0: broken", weft::error);
+  is_broken = false;
+  CHECK_THROWS_WITH_AS(engine.step(), doctest::Contains("an earlier step of this pipeline failed"), weft::error);
+}
+
+TEST_CASE("pipeline: a boundary that is none is refused, and views stay inside theirs") {
+  struct odd_stage : toy::stage {
+    using toy::stage::stage;
+    weft::boundary layout;
+    weft::boundary boundary(weft::topology::edge const&) const { return layout; }
+  };
+  auto const lowered = make<weft::schedule::gpipe>(2, 1);
+  auto message_of = [&](weft::boundary const& layout) {
+    std::string message;
+    try {
+      in_process group(2);
+      in_process::door door(group, 0);
+      odd_stage stage(2, 1);
+      stage.layout = layout;
+      weft::pipeline<odd_stage, toy::space> const engine(lowered.view(), door, stage);
+    } catch (weft::error const& failure) {
+      message = failure.what();
+    }
+    return message;
+  };
+  CHECK(message_of(weft::boundary().add(weft::scalar::f64, std::int64_t{1} << 61U)).find("elements, where 0 to") !=
+        std::string::npos);
+  CHECK(message_of(weft::boundary().add(weft::scalar::f64, -5)).find("has -5 elements") != std::string::npos);
+  CHECK(message_of(weft::boundary().add(static_cast<weft::scalar>(77), 1)).find("no known element type") !=
+        std::string::npos);
+  weft::boundary many;
+  many.count = 9;
+  CHECK(message_of(many).find("it has 9 components") != std::string::npos);
+
+  weft::boundary const layout = weft::boundary().add(weft::scalar::f64, 4);
+  double numbers[8] = {};
+  weft::boundary_view<Kokkos::HostSpace> view(reinterpret_cast<std::byte*>(numbers), &layout);
+  CHECK_THROWS_WITH_AS(view.set_elements(1, 1), doctest::Contains("there is no component 1"), weft::error);
+  CHECK_THROWS_WITH_AS(view.set_elements(0, 5), doctest::Contains("cannot hold 5 elements"), weft::error);
+  CHECK_THROWS_WITH_AS(view.view<double>(0, std::int64_t{1} << 33U, std::int64_t{1} << 33U),
+                       doctest::Contains("has 4 elements, not"), weft::error);
+  CHECK_THROWS_AS(view.view<float>(0), weft::error);
+}
