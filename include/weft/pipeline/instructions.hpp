@@ -8,6 +8,7 @@
 #include <weft/schedule/program_view.hpp>
 #include <weft/schedule/tags.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <map>
 #include <string>
@@ -182,9 +183,8 @@ class row_compiler {
   /// Forward sends and backward receives count a stage's out-edges, the other two its in-edges.
   [[nodiscard]] int ordinal_of(int stage, int index, bool entering) const {
     auto const edges = edges_of(stage, entering);
-    for (int ordinal = 0; ordinal < static_cast<int>(edges.size()); ++ordinal)
-      if (edges[ordinal] == index) return ordinal;
-    return -1;
+    auto const found = std::find(edges.begin(), edges.end(), index);
+    return found == edges.end() ? -1 : static_cast<int>(found - edges.begin());
   }
 
   void release(schedule::action const& each, int index, bool is_gradient) {

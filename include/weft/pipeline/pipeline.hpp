@@ -219,22 +219,27 @@ class pipeline final : private progress_source {
   }
 
   void receive(instruction const& each) {
-    port const& end = ports_[each.in.first];
-    buffers_[end.buffer].receive(door_, end.peer, end.tag);
+    port const& end = port_at(each.in.first);
+    buffer_of(end).receive(door_, end.peer, end.tag);
   }
 
   void send(instruction const& each) {
-    port const& end = ports_[each.in.first];
+    port const& end = port_at(each.in.first);
     bool const is_gradient = each.what == schedule::op::send_backward;
-    buffers_[end.buffer].send(door_, space_, end.stage, is_gradient ? 1 : 0, each.micro_batch, end.peer, end.tag);
+    buffer_of(end).send(door_, space_, end.stage, is_gradient ? 1 : 0, each.micro_batch, end.peer, end.tag);
+  }
+
+  [[nodiscard]] port const& port_at(int index) const { return ports_[static_cast<std::size_t>(index)]; }
+  [[nodiscard]] wire_buffer<typename Space::memory_space>& buffer_of(port const& end) {
+    return buffers_[static_cast<std::size_t>(end.buffer)];
   }
 
   /// Waits for what an action reads.
   void collect_arrived(port_range range, views& into, int direction, instruction const& each) {
     into.clear();
     for (int index = range.first; index < range.last; ++index) {
-      port const& end = ports_[index];
-      auto& buffer = buffers_[end.buffer];
+      port const& end = port_at(index);
+      auto& buffer = buffer_of(end);
       if (buffer.pending.pending) {
         transport::wait(door_, buffer.pending, options_.deadline, [&] {
           overdue(std::string(direction == 0 ? "activations" : "gradients") + " from rank " + std::to_string(end.peer) +
@@ -251,8 +256,8 @@ class pipeline final : private progress_source {
   void collect_free(port_range range, views& into) {
     into.clear();
     for (int index = range.first; index < range.last; ++index) {
-      port const& end = ports_[index];
-      auto& buffer = buffers_[end.buffer];
+      port const& end = port_at(index);
+      auto& buffer = buffer_of(end);
       transport::wait(door_, buffer.pending, options_.deadline, [&] {
         overdue("rank " + std::to_string(end.peer) + " to take the previous message, tag " + std::to_string(end.tag));
       });
@@ -264,7 +269,7 @@ class pipeline final : private progress_source {
   /// The stage may have set smaller element counts on its copy of a view.
   void store_sizes(port_range range, views const& from) {
     for (int index = range.first; index < range.last; ++index)
-      buffers_[ports_[index].buffer].view() = from[index - range.first];
+      buffer_of(port_at(index)).view() = from[index - range.first];
   }
 
   [[noreturn]] void overdue(std::string const& what) const {

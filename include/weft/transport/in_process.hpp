@@ -96,7 +96,9 @@ class in_process {
   static void run(int ranks, Function&& function);
 
  private:
-  detail::mailbox& between(int source, int destination) { return *mailboxes_[source * ranks_ + destination]; }
+  detail::mailbox& between(int source, int destination) {
+    return *mailboxes_[static_cast<std::size_t>(source * ranks_ + destination)];
+  }
 
   static std::mutex& launches() {
     static std::mutex mutex;  // one for the process: Kokkos has one scratch, whatever group a rank belongs to
@@ -243,16 +245,17 @@ void in_process::run(int ranks, Function&& function) {
   for (int rank = 0; rank < ranks; ++rank) doors.push_back(std::make_unique<door>(group, rank));
   {
     std::vector<std::jthread> threads;
-    for (int rank = 0; rank < ranks; ++rank)
+    for (std::size_t rank = 0; rank < doors.size(); ++rank)
       threads.emplace_back([&, rank] {
+        door& mine = *doors[rank];
         try {
-          function(static_cast<endpoint&>(*doors[rank]));
+          function(static_cast<endpoint&>(mine));
         } catch (std::exception const& failure) {
           failures[rank] = std::current_exception();
-          doors[rank]->announce_failure(failure.what());
+          mine.announce_failure(failure.what());
         } catch (...) {
           failures[rank] = std::current_exception();
-          doors[rank]->announce_failure("weft: an exception that is no std::exception");
+          mine.announce_failure("weft: an exception that is no std::exception");
         }
       });
   }
