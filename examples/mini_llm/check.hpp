@@ -37,6 +37,13 @@ inline std::string possible_partition(int layers, int ranks) {
   return partition_text(even);
 }
 
+/// Why the in-process transport cannot be had: it needs one process.
+inline std::string threads_in_processes(int launched) {
+  std::string const count = std::to_string(launched);
+  return "--transport in-process runs its ranks as threads of one process, but " + count +
+         " processes were launched; start one process, and say --ranks " + count;
+}
+
 /// Impossible combinations: a sentence each, "what is wrong; what is possible". Empty: all is well. Does not
 /// communicate; the same on every rank. Ranges of single options were checked when they were read.
 inline std::vector<std::string> check(options const& chosen, int launched, model_facts const& model) {
@@ -45,8 +52,7 @@ inline std::vector<std::string> check(options const& chosen, int launched, model
   int const ranks = pipeline_ranks(chosen, launched);
 
   if (chosen.transport == transport_kind::in_process && launched > 1)
-    problems.push_back("--transport in-process runs its ranks as threads of one process, but " + text(launched) +
-                       " processes were launched; start one process, and say --ranks " + text(launched));
+    problems.push_back(threads_in_processes(launched));
   if (chosen.transport == transport_kind::mpi && chosen.ranks != 0 && chosen.ranks != launched)
     problems.push_back("--ranks " + text(chosen.ranks) + " asks for threads, but --transport mpi takes the " +
                        text(launched) + " that were launched; use mpiexec -n " + text(chosen.ranks) +

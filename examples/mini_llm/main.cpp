@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The weft authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "check.hpp"
 #include "command_line.hpp"
 #include "files.hpp"
 #include "run.hpp"
@@ -55,9 +56,7 @@ int main(int argc, char** argv) {
       parsed = parse_command_line(argc, argv);
       executable = digest_of_executable();
       if (parsed.chosen.transport == transport_kind::in_process && world.size() > 1)
-        throw weft::error(
-            "--transport in-process runs its ranks as threads of one process, but " + std::to_string(world.size()) +
-            " processes were launched; start one process, and say --ranks " + std::to_string(world.size()));
+        throw weft::error(threads_in_processes(world.size()));
     });
     options const& chosen = parsed.chosen;
     // Before any rank takes another way than the others.
