@@ -75,7 +75,7 @@ class pipeline final : private progress_source {
       if (program.graph.rank_of(stage_index) == door.rank()) stage_.prepare(stage_index, program.slots[stage_index]);
     buffers_.reserve(list.buffers.size());
     for (buffer_need const& need : list.buffers) {
-      boundary const forward = stage_.boundary(program.graph.edges[need.edge]);
+      boundary const forward = checked_boundary(stage_.boundary(program.graph.edges[need.edge]));
       buffers_.emplace_back("weft::wire", need.is_gradient ? gradient_of(forward) : forward);
       wire_bytes_ += buffers_.back().capacity();
     }

@@ -29,7 +29,26 @@ struct wire_header {
 };
 static_assert(sizeof(wire_header) == 16);
 
-/// The gradients' side of a boundary: the components that have one.
+/// The boundary itself; throws `error` where it is none: a count, an element type or a size that cannot be.
+inline boundary const& checked_boundary(boundary const& layout) {
+  constexpr std::int64_t most = std::int64_t{1} << 40;
+  auto const refuse = [](std::string const& what) {
+    throw error("weft::boundary: " + what + "; see weft/pipeline/boundary.hpp");
+  };
+  if (layout.count < 0 || layout.count > boundary::max_components)
+    refuse("it has " + std::to_string(layout.count) + " components, where 0 to " +
+           std::to_string(boundary::max_components) + " are possible");
+  for (int index = 0; index < layout.count; ++index) {
+    component const& each = layout.components[index];
+    if (size_of(each.type) == 0) refuse("component " + std::to_string(index) + " has no known element type");
+    if (each.elements < 0 || each.elements > most)
+      refuse("component " + std::to_string(index) + " has " + std::to_string(each.elements) +
+             " elements, where 0 to " + std::to_string(most) + " are possible");
+  }
+  return layout;
+}
+
+/// The gradients' side of a boundary: the components that have one. Of a `checked_boundary`.
 constexpr boundary gradient_of(boundary const& forward) {
   boundary result;
   for (int index = 0; index < forward.count; ++index)
@@ -53,7 +72,7 @@ class wire_buffer {
   static constexpr std::size_t prefix_bytes = 128;
 
   /// Throws where the boundary is none: a count, an element type or a size that cannot be.
-  wire_buffer(std::string const& label, boundary const& layout) : layout_(new boundary(checked(layout))) {
+  wire_buffer(std::string const& label, boundary const& layout) : layout_(new boundary(checked_boundary(layout))) {
     boundary_view<MemorySpace> const whole(nullptr, layout_.get());
     capacity_ = prefix_bytes + whole.bytes();
     storage_ = storage_type(label, capacity_);
@@ -147,24 +166,6 @@ class wire_buffer {
   transport::request pending;  ///< the one message that may be under way from or into this buffer
 
  private:
-  static boundary const& checked(boundary const& layout) {
-    constexpr std::int64_t most = std::int64_t{1} << 40;
-    auto const refuse = [](std::string const& what) {
-      throw error("weft::boundary: " + what + "; see weft/pipeline/boundary.hpp");
-    };
-    if (layout.count < 0 || layout.count > boundary::max_components)
-      refuse("it has " + std::to_string(layout.count) + " components, where 0 to " +
-             std::to_string(boundary::max_components) + " are possible");
-    for (int index = 0; index < layout.count; ++index) {
-      component const& each = layout.components[index];
-      if (size_of(each.type) == 0) refuse("component " + std::to_string(index) + " has no known element type");
-      if (each.elements < 0 || each.elements > most)
-        refuse("component " + std::to_string(index) + " has " + std::to_string(each.elements) +
-               " elements, where 0 to " + std::to_string(most) + " are possible");
-    }
-    return layout;
-  }
-
   using storage_type = Kokkos::View<unsigned char*, Kokkos::LayoutRight, MemorySpace>;
   using mirror_type = decltype(Kokkos::create_mirror_view(std::declval<storage_type const&>()));
   static constexpr bool is_host = Kokkos::SpaceAccessibility<Kokkos::HostSpace, MemorySpace>::accessible;
