@@ -47,4 +47,13 @@ concept split_backward_stage = requires(Stage& stage, Context& context, Views co
   stage.backward_weight(context, in, grad_out);
 };
 
+/// A stage that has messages of its own under way (running all-reduces, say): the engine calls `progress()` in every
+/// unsuccessful turn of a wait, and whenever the stage itself calls `context.progress()`. It must not block and should
+/// cost next to nothing where nothing is under way. In the first case no launch lock is held, in the second it is: it
+/// launches no kernels. What it throws ends the step on every rank.
+template <class Stage>
+concept progressing_stage = requires(Stage& stage) {
+  stage.progress();
+};
+
 }  // namespace weft::inline v1

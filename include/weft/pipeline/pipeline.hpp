@@ -49,6 +49,8 @@ class pipeline final : private progress_source {
                 "see weft/concepts/pipeline_stage.hpp");
   static constexpr bool is_split = split_backward_stage<Stage, context, views>;
   static constexpr bool is_whole = whole_backward_stage<Stage, context, views>;
+  /// The stage has messages of its own under way; see concepts/pipeline_stage.hpp.
+  static constexpr bool has_progress = progressing_stage<Stage>;
 
   /// Does not communicate. `program` must be lowered; only this rank's row of it is read, and not kept.
   pipeline(schedule::program_view const& program, transport::endpoint& door, Stage& stage,
@@ -162,8 +164,7 @@ class pipeline final : private progress_source {
         other(each, index);
     }
     current_ = nullptr;
-    for (auto& buffer : buffers_)
-      transport::wait(door_, buffer.pending, options_.deadline, [&] { overdue("the end of a send"); });
+    for (auto& buffer : buffers_) wait(buffer.pending, [&] { overdue("the end of a send"); });
     last_step_seconds_ = std::chrono::duration<double>(clock::now() - start).count();
   }
 
@@ -241,7 +242,7 @@ class pipeline final : private progress_source {
       port const& end = port_at(index);
       auto& buffer = buffer_of(end);
       if (buffer.pending.pending) {
-        transport::wait(door_, buffer.pending, options_.deadline, [&] {
+        wait(buffer.pending, [&] {
           overdue(std::string(direction == 0 ? "activations" : "gradients") + " from rank " + std::to_string(end.peer) +
                   ", tag " + std::to_string(end.tag));
         });
@@ -258,7 +259,7 @@ class pipeline final : private progress_source {
     for (int index = range.first; index < range.last; ++index) {
       port const& end = port_at(index);
       auto& buffer = buffer_of(end);
-      transport::wait(door_, buffer.pending, options_.deadline, [&] {
+      wait(buffer.pending, [&] {
         overdue("rank " + std::to_string(end.peer) + " to take the previous message, tag " + std::to_string(end.tag));
       });
       buffer.reset();
@@ -305,7 +306,19 @@ class pipeline final : private progress_source {
     for (auto& buffer : buffers_) buffer.abandon(door_);
   }
 
-  void progress() override { door_.check_failure(); }
+  template <class OnDeadline>
+  void wait(transport::request& posted, OnDeadline&& on_deadline) {
+    transport::wait(door_, posted, options_.deadline, on_deadline, [this] { progress_of_stage(); });
+  }
+
+  void progress_of_stage() {
+    if constexpr (has_progress) stage_.progress();
+  }
+
+  void progress() override {
+    door_.check_failure();
+    progress_of_stage();
+  }
 
   [[nodiscard]] double now() const { return std::chrono::duration<double>(clock::now() - step_begin_).count(); }
 

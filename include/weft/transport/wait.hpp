@@ -12,9 +12,10 @@ namespace weft::inline v1::transport {
 /// Tests `posted` until it is complete, letting other ranks run in between; throws `remote_error` as soon as another
 /// rank has failed, and whatever `on_deadline()` throws once `seconds` have passed.
 ///
-/// Never holds the launch lock. A deadline of zero or less means none.
-template <class OnDeadline>
-void wait(endpoint& door, request& posted, double seconds, OnDeadline&& on_deadline) {
+/// Never holds the launch lock. A deadline of zero or less means none. `on_turn()`, where given, is called in every
+/// unsuccessful turn, for whoever has other messages to move meanwhile; it may throw.
+template <class OnDeadline, class OnTurn>
+void wait(endpoint& door, request& posted, double seconds, OnDeadline&& on_deadline, OnTurn&& on_turn) {
   using clock = std::chrono::steady_clock;
   if (!posted.pending || door.test(posted)) return;
   auto const start = clock::now();
@@ -24,9 +25,15 @@ void wait(endpoint& door, request& posted, double seconds, OnDeadline&& on_deadl
       door.check_failure();
       if (seconds > 0.0 && std::chrono::duration<double>(clock::now() - start).count() > seconds) on_deadline();
     }
+    on_turn();
     door.yield();
     if (door.test(posted)) return;
   }
+}
+
+template <class OnDeadline>
+void wait(endpoint& door, request& posted, double seconds, OnDeadline&& on_deadline) {
+  wait(door, posted, seconds, static_cast<OnDeadline&&>(on_deadline), [] {});
 }
 
 }  // namespace weft::inline v1::transport
