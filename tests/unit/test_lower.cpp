@@ -48,6 +48,21 @@ TEST_CASE("lower: options for the end of a row") {
   CHECK(last({.tied = tied_stages::none, .optimizer = false}, 2) == "B0 SEND_B0");
 }
 
+TEST_CASE("lower: the reduction over the data axis begins right after a stage's last backward") {
+  lower_options const options{.reduce_over_data = true};
+  auto const made = make_program("1f1b", 2, 2, options);
+  CHECK(row(made, 0) == "RECV_B0 RECV_B1 F0 SEND_F0 F1 SEND_F1 B0 B1 REDUCE_GRAD REDUCE_GRAD NORM STEP");
+  CHECK(row(made, 1) == "RECV_F0 RECV_F1 F0 B0 SEND_B0 F1 B1 SEND_B1 REDUCE_GRAD REDUCE_GRAD NORM STEP");
+  CHECK(made.view().work.reduces_over_data);
+  CHECK(made.view().row(1)[8].group == static_cast<int>(reduction::data));
+  CHECK(made.view().row(1)[9].group == static_cast<int>(reduction::tied));
+  // With the halves of backward apart, W is the last one; two stages of a rank do not wait for each other.
+  auto const split = lower(read_csv("0F0,0F1,1F0,1F1,1I0,1I1,1W0,1W1,0I0,0W0,0I1,0W1\n").view(), options);
+  CHECK(row(split, 0) ==
+        "F0 F1 F0 F1 I0 I1 W0 W1 REDUCE_GRAD I0 W0 I1 W1 REDUCE_GRAD REDUCE_GRAD REDUCE_GRAD NORM STEP STEP");
+  CHECK_FALSE(make_program("1f1b", 2, 2).view().work.reduces_over_data);
+}
+
 TEST_CASE("lower: recompute stands before the backward, and activations live from R on") {
   auto const made = make_program("1f1b", 2, 4, {.recompute = true});
   CHECK(letters(made.view().row(0)) == "F0 F1 R0 B0 F2 R1 B1 F3 R2 B2 R3 B3");

@@ -9,6 +9,7 @@
 #include "published_tables.hpp"
 #include "schedule_support.hpp"
 
+#include <algorithm>
 #include <random>
 
 using namespace weft::schedule;
@@ -101,6 +102,39 @@ TEST_CASE("play names each defect, and where it is") {
   auto const local = played("1F0,0F0,1B0,0B0\n");
   CHECK(local.what == defect::input_not_ready);
   CHECK(explain(local) == "rank 0, action 0 (1F0): needs 0F0, which comes later on the same rank; exchange them");
+}
+
+TEST_CASE("play: every trained stage is reduced over the data axis once, where the program says so") {
+  auto const made = make_program("1f1b", 3, 4, {.reduce_over_data = true});
+  CHECK(play(made.view()).playable());
+  editable changed(made.view());
+  auto& last = changed.rows[2];
+  auto const at = std::find_if(last.begin(), last.end(), [](action const& cell) {
+    return cell.what == op::reduce_gradient && cell.group == static_cast<int>(reduction::data);
+  });
+  REQUIRE(at != last.end());
+  action const cell = *at;
+  last.erase(at);
+  auto const lost = changed.play();
+  CHECK(lost.what == defect::missing_reduction);
+  CHECK(explain(lost) ==
+        "stage 2 has no REDUCE_GRAD over the data axis, so its replicas would drift apart; add one on rank 2 after "
+        "the stage's last backward");
+  auto const norm = [&] {
+    return std::find_if(last.begin(), last.end(), [](action const& each) { return each.what == op::norm; });
+  };
+  last.insert(norm(), cell);
+  last.insert(norm(), cell);
+  CHECK(changed.play().what == defect::duplicate_reduction);
+  last.erase(norm() - 1);
+  CHECK(changed.play().playable());
+  last.erase(norm() - 1);
+  last.insert(last.begin(), cell);
+  CHECK(changed.play().what == defect::step_too_early);
+  auto const plain = make_program("1f1b", 3, 4);
+  editable foreign(plain.view());
+  foreign.rows[2].insert(foreign.rows[2].end() - 2, cell);
+  CHECK(foreign.play().what == defect::unexpected_action);
 }
 
 TEST_CASE("play: NORM stands once on every rank, after the last backward and before the first STEP") {

@@ -49,12 +49,14 @@ class model_stage {
 
   /// `layers` of all stages in order; `my_stages` are this rank's; `largest` is what buffers are made for. Throws
   /// weft::error unless the ranges follow each other from 0 to Model::layer_count.
+  /// `gradient_groups`: into how many groups batches come cut, see `token_batch::groups`.
   model_stage(std::vector<topology::layer_range> layers, std::vector<int> const& my_stages, extents largest,
-              std::uint64_t seed, Space const& space = Space{})
+              std::uint64_t seed, Space const& space = Space{}, int gradient_groups = 1)
       : layers_(std::move(layers)),
         largest_(largest),
         space_(space),
         blas_(space),
+        store_(gradient_groups),
         stages_(layers_.size()) {
     check_layers();
     std::size_t scratch = 0;
@@ -360,6 +362,10 @@ class model_stage {
     if (batch.micro_batches < 1 || batch.sequences < 0)
       refuse("a batch of " + std::to_string(batch.sequences) + " sequences cannot be cut into " +
              std::to_string(batch.micro_batches) + " micro-batches; name at least one");
+    if (batch.groups < 1 || batch.groups > store_.gradient_groups() || batch.micro_batches % batch.groups != 0)
+      refuse(std::to_string(batch.micro_batches) + " micro-batches in " + std::to_string(batch.groups) +
+             " gradient groups, where there are accumulators for " + std::to_string(store_.gradient_groups()) +
+             "; use that many groups or fewer, of equally many micro-batches");
     if (batch.sequence_length < 1 || batch.sequence_length > largest_.sequence_length)
       refuse("sequences have " + std::to_string(batch.sequence_length) + " tokens, buffers are for " +
              std::to_string(largest_.sequence_length) + "; raise extents::sequence_length or cut the sequences");
@@ -417,10 +423,11 @@ class model_stage {
                                     .workspace = arena(workspace_.data()),
                                     .dropout = {}};
     auto const& entries = store_.entries();
+    int const group = group_of(batch_, where.micro_batch());
     for (int index = 0; index < place.entries; ++index) {
       auto const& entry = entries[static_cast<std::size_t>(place.first_entry + index)];
       made.parameters.value[index] = store_.value(entry).data();
-      made.parameters.gradient[index] = store_.gradient(entry).data();
+      made.parameters.gradient[index] = store_.gradient(entry, group).data();
     }
     if (has_embedding_) made.inputs = inputs_.data() + first_token;
     if (has_head_) {
@@ -428,7 +435,8 @@ class model_stage {
       made.loss_sum = loss_sums_.data() + where.micro_batch();
     }
     made.gradient_scale = batch_.counted_tokens > 0 ? 1.0 / static_cast<double>(batch_.counted_tokens) : 0.0;
-    made.dropout = {batch_.training ? dropout_rate_ : 0.0, batch_.seed, batch_.step, range.first, place.number};
+    made.dropout = {batch_.training ? dropout_rate_ : 0.0, batch_.seed, batch_.step,
+                    batch_.first_sequence + range.first, place.number};
     return made;
   }
 

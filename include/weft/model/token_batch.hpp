@@ -20,15 +20,17 @@ struct extents {
   friend constexpr bool operator==(extents const&, extents const&) = default;
 };
 
-/// A whole global batch in host memory, the same on every rank that needs it. Not owned; must live through `begin`.
+/// A global batch in host memory, or a part of one. Not owned; must live through `begin`.
 struct token_batch {
   std::int32_t const* inputs = nullptr;   ///< [sequences][sequence_length], each in [0, vocabulary)
   std::int32_t const* targets = nullptr;  ///< the same shape; -1: not counted in the loss
   int sequences = 0;
   int sequence_length = 0;
-  int micro_batches = 1;            ///< see `micro_batch_range`
+  int micro_batches = 1;            ///< of all groups together; see `micro_batch_range`
+  int groups = 1;                   ///< gradient groups, each cut into micro_batches / groups micro-batches
   std::int64_t counted_tokens = 0;  ///< targets >= 0 in the whole batch: loss and gradients are means over these
-  std::uint64_t seed = 0;           ///< keys of dropout's random numbers, with the sequence's index in the batch
+  int first_sequence = 0;           ///< index in the global batch of this part's first sequence
+  std::uint64_t seed = 0;           ///< keys of dropout's random numbers, with the sequence's index in the global batch
   std::uint64_t step = 0;
   bool training = true;  ///< false: no dropout
 };
@@ -49,11 +51,37 @@ constexpr sequence_range micro_batch_range(int sequences, int micro_batches, int
   int const before = index * base + (index < larger ? index : larger);
   return {before, base + (index < larger ? 1 : 0)};
 }
+
+/// The same of a batch that is cut twice: into groups, and each group into its micro-batches.
 constexpr sequence_range micro_batch_range(token_batch const& batch, int index) {
-  return micro_batch_range(batch.sequences, batch.micro_batches, index);
+  int const each = batch.micro_batches / batch.groups;
+  sequence_range const group = micro_batch_range(batch.sequences, batch.groups, index / each);
+  sequence_range const inside = micro_batch_range(group.count, each, index % each);
+  return {group.first + inside.first, inside.count};
+}
+
+/// The gradient group of a micro-batch.
+constexpr int group_of(token_batch const& batch, int micro_batch) {
+  return micro_batch / (batch.micro_batches / batch.groups);
+}
+
+/// `sequences` of a batch from `first` on, as `micro_batches` of one group. Loss and gradients stay means over the
+/// tokens of the whole.
+constexpr token_batch part_of(token_batch const& batch, sequence_range which, int micro_batches) {
+  token_batch part = batch;
+  std::int64_t const before = static_cast<std::int64_t>(which.first) * batch.sequence_length;
+  part.inputs = batch.inputs + before;
+  part.targets = batch.targets + before;
+  part.sequences = which.count;
+  part.micro_batches = micro_batches;
+  part.groups = 1;
+  part.first_sequence = batch.first_sequence + which.first;
+  return part;
 }
 
 static_assert(micro_batch_range(7, 3, 0) == sequence_range{0, 3} && micro_batch_range(7, 3, 2) == sequence_range{5, 2});
 static_assert(micro_batch_range(2, 3, 2) == sequence_range{2, 0});
+static_assert(micro_batch_range(token_batch{.sequences = 7, .micro_batches = 4, .groups = 2}, 2) ==
+              sequence_range{4, 2});
 
 }  // namespace weft::inline v1::model

@@ -22,6 +22,9 @@ namespace weft::inline v1::parameters {
 /// addresses: value, gradient, first and second moment. Value and moments have two version slots: STEP reads the
 /// current one and writes the next one, `commit` swaps, so a step that must not count is simply not committed.
 ///
+/// There is one gradient accumulator per group of micro-batches (`gradient_groups`): what other data ranks hold in a
+/// data-parallel run, and a run on fewer ranks must keep apart to get the same bits.
+///
 /// One entry is one *use site*: a tied parameter that is used twice on this rank has two entries, each with its own
 /// value and its own gradient accumulator. Does not communicate.
 template <class Real, class Space>
@@ -38,8 +41,14 @@ class parameter_store {
     int buffer = 0;  ///< which of the store's stages, in the order of `add_stage`
   };
 
-  /// Numbers of Real kept per parameter: two values, the gradient, twice two moments.
+  /// Numbers of Real kept per parameter: two values, a gradient, twice two moments.
   static constexpr int copies = 7;
+
+  explicit parameter_store(int gradient_groups = 1) : gradient_groups_(gradient_groups) {
+    if (gradient_groups < 1)
+      throw error("weft::parameter_store: " + std::to_string(gradient_groups) +
+                  " gradient groups are impossible; name one or more");
+  }
 
   /// Allocates a stage's buffers, zeroed; returns the index of its first entry. Every tensor starts at a multiple of
   /// 64 elements.
@@ -58,7 +67,8 @@ class parameter_store {
       made.first[slot] = storage("weft::first_moment", size);
       made.second[slot] = storage("weft::second_moment", size);
     }
-    made.gradient = storage("weft::parameter_gradient", size);
+    for (int group = 0; group < gradient_groups_; ++group)
+      made.gradient.push_back(storage("weft::parameter_gradient", size));
     buffers_.push_back(std::move(made));
     return first;
   }
@@ -69,7 +79,10 @@ class parameter_store {
   [[nodiscard]] view_type value(entry const& which) const { return view(of(which).value[current_], which); }
   [[nodiscard]] view_type first_moment(entry const& which) const { return view(of(which).first[current_], which); }
   [[nodiscard]] view_type second_moment(entry const& which) const { return view(of(which).second[current_], which); }
-  [[nodiscard]] view_type gradient(entry const& which) const { return view(of(which).gradient, which); }
+  [[nodiscard]] view_type gradient(entry const& which, int group = 0) const {
+    return view(of(which).gradient[static_cast<std::size_t>(group)], which);
+  }
+  [[nodiscard]] int gradient_groups() const { return gradient_groups_; }
   [[nodiscard]] view_type next_value(entry const& which) const { return view(of(which).value[1 - current_], which); }
   [[nodiscard]] view_type next_first_moment(entry const& which) const {
     return view(of(which).first[1 - current_], which);
@@ -90,7 +103,8 @@ class parameter_store {
 
   /// Queues on `space`; does not wait.
   void zero_gradients(Space const& space) const {
-    for (stage_buffers const& each : buffers_) Kokkos::deep_copy(space, each.gradient, Real(0));
+    for (stage_buffers const& each : buffers_)
+      for (storage const& gradient : each.gradient) Kokkos::deep_copy(space, gradient, Real(0));
   }
 
   /// Fills every current value as its descriptor says, and zeroes moments. A normal number is a function of (seed,
@@ -125,7 +139,7 @@ class parameter_store {
     storage value[2];
     storage first[2];
     storage second[2];
-    storage gradient;
+    std::vector<storage> gradient;  // one per group
   };
 
   [[nodiscard]] stage_buffers const& of(entry const& which) const {
@@ -154,6 +168,7 @@ class parameter_store {
 
   std::vector<entry> entries_;
   std::vector<stage_buffers> buffers_;
+  int gradient_groups_;
   int current_ = 0;
 };
 

@@ -39,6 +39,7 @@ struct instruction {
   int micro_batch = 0;
   int slot = 0;
   int weight_slot = 0;
+  int group = 0;            ///< of a REDUCE_GRAD: a `schedule::reduction`
   port_range in;            ///< stage inputs; of a post, its one port
   port_range out;           ///< stage outputs
   port_range gradient_out;  ///< gradients of the outputs
@@ -269,6 +270,7 @@ class row_compiler {
     made.stage = each.stage;
     made.micro_batch = static_cast<int>(each.micro_batch);
     made.slot = each.slot;
+    made.group = each.group;
     if (facts.is_post)
       add_post(each, made);
     else if (facts.is_compute)

@@ -211,7 +211,7 @@ class pipeline final : private progress_source {
     using schedule::op;
     double const begin = options_.record_times ? now() : 0.0;
     if constexpr (requires(Stage & stage) { stage.reduce_gradient(0, 0); })
-      if (each.what == op::reduce_gradient) stage_.reduce_gradient(each.stage, 0);
+      if (each.what == op::reduce_gradient) stage_.reduce_gradient(each.stage, each.group);
     if constexpr (requires(Stage & stage) { stage.norm(); })
       if (each.what == op::norm) stage_.norm();
     if constexpr (requires(Stage & stage) { stage.step(0); })

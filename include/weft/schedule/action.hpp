@@ -12,6 +12,12 @@ namespace weft::inline v1::schedule {
 /// Which of a device's queues an action belongs to.
 enum class lane : std::uint8_t { compute, communication, copy };
 
+/// `action::group` of a REDUCE_GRAD: over which ranks.
+enum class reduction : std::uint8_t {
+  tied,  ///< the ranks of one pipeline that hold use sites of one parameter
+  data   ///< the ranks that hold the same stages of other pipelines: the data axis
+};
+
 /// One cell of a program, 16 bytes. Most fields are zero in most schedules; the room is there so that nothing has to
 /// be widened later.
 struct action {

@@ -18,6 +18,7 @@ struct lower_options {
   bool recompute = false;                          ///< R before each B or I; F keeps nothing but the stage's input
   tied_stages tied = tied_stages::first_and_last;  ///< who gets a REDUCE_GRAD (training programs only)
   bool optimizer = true;                           ///< NORM and STEP at the end (training programs only)
+  bool reduce_over_data = false;                   ///< REDUCE_GRAD after each stage's last backward (training only)
   int send_slots = 2;                              ///< output buffers per direction of an edge, to begin with
   int receive_ahead = 1;                           ///< forward receives posted beyond the micro-batches in flight
 };
@@ -31,7 +32,8 @@ namespace detail {
 ///     F / B / I / W   the table's own order
 ///     SEND_F / SEND_B right after F / after B or I
 ///     RECV_F, RECV_B  right after the action that frees their slot
-///     row end         REDUCE_GRAD, NORM, STEP
+///     REDUCE_GRAD     over the data axis: begins right after the stage's last backward, ends before NORM
+///     row end         REDUCE_GRAD of tied parameters, NORM, STEP
 ///
 /// Receives of a channel are posted in the order in which the other rank sends, never in the order of use.
 /// Longer than most headers: which slots exist, who takes them and when receives are posted depend on each other, and a
@@ -63,12 +65,14 @@ class lowering {
     context_stack = buffer<int>(stage_count * micro_batches);
     free_kept = buffer<int>(stage_count);
     free_contexts = buffer<int>(stage_count);
+    reduced = buffer<int>(stage_count);
     for (int rank = 0; rank < table.ranks(); ++rank) {
       if (!write_row(rank, found.data(), out.cursor())) return false;
       out.advance(written);
       out.end_row();
     }
     out.set_recomputes(options.recompute);
+    out.set_reduces_over_data(training() && options.reduce_over_data);
     out.set_slots(static_cast<buffer<slot_counts>&&>(found));
     return true;
   }
@@ -81,7 +85,7 @@ class lowering {
     for (int stage = 0; stage < stage_count; ++stage) {
       if (options.recompute) total += backwards(stage);
       if (training() && has_backward(stage % table.stages()))
-        total += options.optimizer + is_tied(stage % table.stages());
+        total += options.optimizer + options.reduce_over_data + is_tied(stage % table.stages());
     }
     return total;
   }
@@ -218,6 +222,8 @@ class lowering {
     int* const kept_free = kept_stack.data();
     int* const context_of = context_slot.data();
     int* const context_free = context_stack.data();
+    int* const weights_done = reduced.data();
+    bool const reduces = training() && options.reduce_over_data;
 
     row_view const row = table.row(rank);
     action const* const actions = row.actions;
@@ -304,6 +310,15 @@ class lowering {
           out->slot = static_cast<std::uint16_t>(freed - 1);
           ++out;
         }
+      if (reduces && !is_forward && ++weights_done[which] == counts[which].backwards) {
+        *out = action{};
+        out->what = op::reduce_gradient;
+        out->where = lane::communication;
+        out->stage = cell.stage;
+        out->copy = cell.copy;
+        out->group = static_cast<std::uint8_t>(reduction::data);
+        ++out;
+      }
     }
     next = out;
     if (lines.has_local)
@@ -377,6 +392,7 @@ class lowering {
   buffer<int> context_slot;  ///< the same for weight contexts
   buffer<int> context_stack;
   buffer<int> free_contexts;
+  buffer<int> reduced;  ///< [stage]: micro-batches whose weight gradients are added
   action* next = nullptr;
   int written = 0;
 };
@@ -404,7 +420,7 @@ constexpr table_size lowered_size(int ranks, int micro_batches, lower_options co
   int posts = 0;
   for (int const channel : lines.of_post) posts += channel != 0;
   int const backward = !Policy::work.backward ? 0 : (Policy::splits_backward ? 2 : 1) + (options.recompute ? 1 : 0);
-  int const ends = Policy::work.backward ? 2 * stages + ranks : 0;
+  int const ends = Policy::work.backward ? 3 * stages + ranks : 0;
   return table_size{ranks, graph.view().stages, graph.view().copies, graph.view().edge_count,
                     micro_batches * (stages * (1 + backward) + posts) + ends};
 }

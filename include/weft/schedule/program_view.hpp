@@ -21,8 +21,9 @@ struct row_view {
 /// What a complete program must contain for every stage and micro-batch.
 struct work_set {
   bool forward = true;
-  bool backward = true;          ///< B, or I and W
-  int frozen_prefix_stages = 0;  ///< stages below this one have F alone
+  bool backward = true;            ///< B, or I and W
+  int frozen_prefix_stages = 0;    ///< stages below this one have F alone
+  bool reduces_over_data = false;  ///< every other stage has one REDUCE_GRAD over the data axis
 };
 
 /// What is in flight between two turns of the program; none for flushing schedules.

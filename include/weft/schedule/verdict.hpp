@@ -36,6 +36,8 @@ enum class defect : std::uint8_t {
   recompute_misplaced,  ///< R before its F, twice, or not followed by its backward
   input_not_ready,      ///< needs a stage on the same rank that runs later in the row
   step_too_early,       ///< REDUCE_GRAD or STEP before the stage's last backward
+  duplicate_reduction,  ///< a second REDUCE_GRAD over the data axis for one stage
+  missing_reduction,    ///< a stage without it, in a program that reduces over the data axis
   duplicate_norm,       ///< a second NORM on one rank
   missing_norm,         ///< a rank without NORM although some rank has NORM or STEP
   norm_too_early,       ///< NORM before the rank's last backward or REDUCE_GRAD
@@ -98,6 +100,7 @@ inline std::string explain(verdict const& found) {
   auto const number = [](int value) { return std::to_string(value); };
   auto const cell = [&](op what, int stage, int micro_batch) {
     if (what == op::norm) return letters_of(what);
+    if (what == op::reduce_gradient || what == op::step) return number(stage) + letters_of(what);
     return number(stage) + letters_of(what) + number(micro_batch);
   };
   std::string const mine = cell(found.action, found.stage, found.micro_batch);
@@ -125,6 +128,13 @@ inline std::string explain(verdict const& found) {
       return at + "needs " + cell(found.owed, found.owed_stage, found.owed_micro_batch) +
              ", which comes later on the same rank; exchange them";
     case defect::step_too_early: return at + "comes before the stage's last backward; move it to the end";
+    case defect::duplicate_reduction:
+      return at + "a second reduction of one stage's gradients over the data axis counts them twice; keep one";
+    case defect::missing_reduction:
+      return "stage " + number(found.stage) +
+             " has no REDUCE_GRAD over the data axis, so its replicas would drift "
+             "apart; add one on rank " +
+             number(found.rank) + " after the stage's last backward";
     case defect::duplicate_norm: return at + "a second NORM on one rank, which no other rank answers; keep one";
     case defect::missing_norm:
       return "rank " + number(found.rank) +

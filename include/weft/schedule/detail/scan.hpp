@@ -42,6 +42,7 @@ class scanner {
     last_added = typename Store::template array<int, Store::stages>(stages * program.graph.copies);
     for (int& last : last_added) last = -1;
     ended_at = typename Store::template array<int, Store::stages>(stages * program.graph.copies);
+    reduced = typename Store::template array<int, Store::stages>(stages * program.graph.copies);
     has_slots = program.is_lowered;
     if (has_slots) prepare_slots();
     if (has_posts) prepare_posts();
@@ -417,6 +418,9 @@ class scanner {
     int const position = static_cast<int>(cell - program.row(rank).begin());
     if (ended_at[which] == 0) ended_at[which] = position + 1;
     if (cell->what == op::step && step_at < 0) step_at = position;
+    if (cell->what != op::reduce_gradient || cell->group != static_cast<std::uint8_t>(reduction::data)) return;
+    if (!program.work.reduces_over_data) report(defect::unexpected_action, rank, cell);
+    if (++reduced[which] > 1) report(defect::duplicate_reduction, rank, cell);
   }
 
   // NORM belongs to a rank, not to a stage: every rank takes part in it, so that one too few or too many hangs the run.
@@ -452,6 +456,11 @@ class scanner {
     for (int which = 0; which < stages * graph.copies; ++which) {
       int const stage = which % stages;
       bool const backward = has_backward(stage);
+      if (backward && program.work.reduces_over_data && reduced[which] == 0 &&
+          report(defect::missing_reduction, graph.rank_of_stage[which], nullptr)) {
+        found.action = op::reduce_gradient;
+        found.stage = stage;
+      }
       unsigned const wanted = backward ? (has_forward | has_input | has_weight) : has_forward;
       int used = 0;
       for (int item = which * micro_batches; item < (which + 1) * micro_batches; ++item)
@@ -575,6 +584,7 @@ class scanner {
   typename Store::template array<int, Store::stages> last_added;
   typename Store::template array<int, Store::stages>
       ended_at;  ///< per stage: 1 + position of its first REDUCE_GRAD or STEP, or 0
+  typename Store::template array<int, Store::stages> reduced;  ///< per stage: its REDUCE_GRADs over the data axis
   typename Store::template array<int, Store::channels> count_sent;
   typename Store::template array<int, Store::channels> count_received;
   typename Store::template array<int, Store::messages> receive_slot;
