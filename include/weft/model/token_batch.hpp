@@ -27,12 +27,12 @@ struct token_batch {
   int sequences = 0;
   int sequence_length = 0;
   int micro_batches = 1;            ///< of all groups together; see `micro_batch_range`
-  int groups = 1;                   ///< gradient groups, each cut into micro_batches / groups micro-batches
   std::int64_t counted_tokens = 0;  ///< targets >= 0 in the whole batch: loss and gradients are means over these
-  int first_sequence = 0;           ///< index in the global batch of this part's first sequence
   std::uint64_t seed = 0;           ///< keys of dropout's random numbers, with the sequence's index in the global batch
   std::uint64_t step = 0;
-  bool training = true;  ///< false: no dropout
+  bool training = true;    ///< false: no dropout
+  int groups = 1;          ///< gradient groups, each cut into micro_batches / groups micro-batches
+  int first_sequence = 0;  ///< index in the global batch of this part's first sequence
 };
 
 /// Sequences [first, first + count) of a batch.
