@@ -6,7 +6,8 @@
 /// Causal multi-head attention. Scores never leave the workspace: rows of 64 queries at a time are multiplied with all
 /// keys up to their last one, so about half of the square is never computed; forward keeps the log of each row's sum of
 /// exponentials, backward makes the probabilities again from it. Sequences are worked on one after the other, heads
-/// are one strided batch of products.
+/// are one strided batch of products; where several query heads share a key and value head (Ainslie et al. 2023,
+/// grouped-query attention), one batch for each member of the groups.
 
 #include <weft/config.hpp>
 #include <weft/execution/blas.hpp>
@@ -138,7 +139,20 @@ struct causal_softmax_backward {
 
 }  // namespace kernels
 
-/// qkv [tokens][3 width] -> mixed [tokens][width]; width = heads * head width. No parameters.
+/// Heads, and how they lie in a row of `qkv`: queries [heads][head_width], keys [kv_heads][head_width], then values
+/// alike. Query head h looks at key and value head h / group().
+struct attention_shape {
+  std::int64_t heads = 1;
+  std::int64_t kv_heads = 1;  ///< divides `heads`
+  std::int64_t head_width = 1;
+
+  [[nodiscard]] constexpr std::int64_t group() const { return heads / kv_heads; }
+  [[nodiscard]] constexpr std::int64_t width() const { return heads * head_width; }
+  [[nodiscard]] constexpr std::int64_t kv_width() const { return kv_heads * head_width; }
+  [[nodiscard]] constexpr std::int64_t row() const { return width() + 2 * kv_width(); }
+};
+
+/// qkv [tokens][shape.row()] -> mixed [tokens][width]. No parameters.
 struct attention {
   /// Queries worked on at once.
   static constexpr std::int64_t tile_rows = 64;
@@ -151,63 +165,88 @@ struct attention {
 
   /// logsum: [sequences][heads][length], kept for backward.
   template <class Real, class Space>
-  static void forward(layer_context<Real, Space> const& context, std::int64_t width, std::int64_t heads,
-                      Real const* qkv, Real* mixed, Real* logsum, int dropout_site) {
-    problem const made = problem::make(context, width, heads);
+  static void forward(layer_context<Real, Space> const& context, attention_shape const& shape, Real const* qkv,
+                      Real* mixed, Real* logsum, int dropout_site) {
+    problem const made = problem::make(context, shape);
+    std::int64_t const width = shape.width();
+    std::int64_t const row = shape.row();
+    std::int64_t const step = shape.head_width;
+    std::int64_t const group = shape.group();
     arena workspace = context.workspace;
-    Real* const scores = workspace.take<Real>(heads * made.tile_height() * made.length);
+    Real* const scores = workspace.take<Real>(shape.heads * made.tile_height() * made.length);
     for (std::int64_t sequence = 0; sequence < context.size.sequences_per_micro_batch; ++sequence) {
       for (std::int64_t first = 0; first < made.length; first += tile_rows) {
         kernels::attention_tile const tile = made.tile(sequence, first);
-        Real const* const query = qkv + (sequence * made.length + first) * 3 * width;
-        Real const* const key = qkv + sequence * made.length * 3 * width + width;
-        blas::matrix<Real> const square{scores, tile.keys, tile.rows * tile.keys};
-        multiply(context, blas::transpose::no, blas::transpose::yes, tile.rows, tile.keys, made.head_width,
-                 {query, 3 * width, made.head_width}, {key, 3 * width, made.head_width}, Real(0), square, heads);
-        softmax(context, heads, scores, logsum + sequence * heads * made.length, made, tile, dropout_site);
-        multiply(context, blas::transpose::no, blas::transpose::no, tile.rows, made.head_width, tile.keys,
-                 {scores, tile.keys, tile.rows * tile.keys}, {key + width, 3 * width, made.head_width}, Real(0),
-                 {mixed + (sequence * made.length + first) * width, width, made.head_width}, heads);
+        std::int64_t const square = tile.rows * tile.keys;
+        Real const* const query = qkv + (sequence * made.length + first) * row;
+        Real const* const key = qkv + sequence * made.length * row + width;
+        Real const* const value = key + shape.kv_width();
+        Real* const out = mixed + (sequence * made.length + first) * width;
+        for (std::int64_t member = 0; member < group; ++member)
+          multiply(context, blas::transpose::no, blas::transpose::yes, tile.rows, tile.keys, step,
+                   {query + member * step, row, group * step}, {key, row, step}, Real(0),
+                   {scores + member * square, tile.keys, group * square}, shape.kv_heads);
+        softmax(context, shape.heads, scores, logsum + sequence * shape.heads * made.length, made, tile, dropout_site);
+        for (std::int64_t member = 0; member < group; ++member)
+          multiply(context, blas::transpose::no, blas::transpose::no, tile.rows, step, tile.keys,
+                   {scores + member * square, tile.keys, group * square}, {value, row, step}, Real(0),
+                   {out + member * step, width, group * step}, shape.kv_heads);
       }
       context.stage.progress();
     }
   }
 
-  /// grad_qkv [tokens][3 width] from grad_mixed [tokens][width]. Tiles are walked downwards, since the last one reaches
-  /// all keys and so starts their sums.
+  /// grad_qkv [tokens][shape.row()] from grad_mixed [tokens][width]. Tiles are walked downwards, since the last one
+  /// reaches all keys and so starts their sums; in each, the heads of a group are added in ascending order.
   template <class Real, class Space>
-  static void backward(layer_context<Real, Space> const& context, std::int64_t width, std::int64_t heads,
-                       Real const* qkv, Real const* logsum, Real const* grad_mixed, Real* grad_qkv, int dropout_site) {
-    problem const made = problem::make(context, width, heads);
+  static void backward(layer_context<Real, Space> const& context, attention_shape const& shape, Real const* qkv,
+                       Real const* logsum, Real const* grad_mixed, Real* grad_qkv, int dropout_site) {
+    problem const made = problem::make(context, shape);
+    std::int64_t const width = shape.width();
+    std::int64_t const kv_width = shape.kv_width();
+    std::int64_t const row = shape.row();
+    std::int64_t const step = shape.head_width;
+    std::int64_t const group = shape.group();
     arena workspace = context.workspace;
-    Real* const scores = workspace.take<Real>(heads * made.tile_height() * made.length);
-    Real* const grad = workspace.take<Real>(heads * made.tile_height() * made.length);
+    Real* const scores = workspace.take<Real>(shape.heads * made.tile_height() * made.length);
+    Real* const grad = workspace.take<Real>(shape.heads * made.tile_height() * made.length);
     std::int64_t const last = (made.length - 1) / tile_rows * tile_rows;
     for (std::int64_t sequence = 0; sequence < context.size.sequences_per_micro_batch; ++sequence) {
       for (std::int64_t first = last; first >= 0; first -= tile_rows) {
         kernels::attention_tile const tile = made.tile(sequence, first);
-        std::int64_t const row = (sequence * made.length + first) * 3 * width;
-        std::int64_t const start = sequence * made.length * 3 * width;
-        std::int64_t const step = made.head_width;
-        blas::matrix<Real const> const query{qkv + row, 3 * width, step};
-        blas::matrix<Real const> const key{qkv + start + width, 3 * width, step};
-        blas::matrix<Real const> const value{qkv + start + 2 * width, 3 * width, step};
-        blas::matrix<Real const> const out{grad_mixed + (sequence * made.length + first) * width, width, step};
-        blas::matrix<Real const> const probabilities{scores, tile.keys, tile.rows * tile.keys};
-        blas::matrix<Real const> const slopes{grad, tile.keys, tile.rows * tile.keys};
-        Real const beta = first == last ? Real(0) : Real(1);
-        multiply(context, blas::transpose::no, blas::transpose::yes, tile.rows, tile.keys, step, query, key, Real(0),
-                 {scores, tile.keys, tile.rows * tile.keys}, heads);
-        multiply(context, blas::transpose::no, blas::transpose::yes, tile.rows, tile.keys, step, out, value, Real(0),
-                 {grad, tile.keys, tile.rows * tile.keys}, heads);
-        softmax_backward(context, heads, scores, grad, logsum + sequence * heads * made.length, made, tile,
+        std::int64_t const square = tile.rows * tile.keys;
+        std::int64_t const at = (sequence * made.length + first) * row;
+        std::int64_t const start = sequence * made.length * row + width;
+        blas::matrix<Real const> const key{qkv + start, row, step};
+        blas::matrix<Real const> const value{qkv + start + kv_width, row, step};
+        blas::matrix<Real> const grad_key{grad_qkv + start, row, step};
+        blas::matrix<Real> const grad_value{grad_qkv + start + kv_width, row, step};
+        auto const query = [&](std::int64_t member) {
+          return blas::matrix<Real const>{qkv + at + member * step, row, group * step};
+        };
+        auto const out = [&](std::int64_t member) {
+          return blas::matrix<Real const>{grad_mixed + (sequence * made.length + first) * width + member * step, width,
+                                          group * step};
+        };
+        for (std::int64_t member = 0; member < group; ++member) {
+          multiply(context, blas::transpose::no, blas::transpose::yes, tile.rows, tile.keys, step, query(member), key,
+                   Real(0), {scores + member * square, tile.keys, group * square}, shape.kv_heads);
+          multiply(context, blas::transpose::no, blas::transpose::yes, tile.rows, tile.keys, step, out(member), value,
+                   Real(0), {grad + member * square, tile.keys, group * square}, shape.kv_heads);
+        }
+        softmax_backward(context, shape.heads, scores, grad, logsum + sequence * shape.heads * made.length, made, tile,
                          dropout_site);
-        multiply(context, blas::transpose::no, blas::transpose::no, tile.rows, step, tile.keys, slopes, key, Real(0),
-                 {grad_qkv + row, 3 * width, step}, heads);
-        multiply(context, blas::transpose::yes, blas::transpose::no, tile.keys, step, tile.rows, slopes, query, beta,
-                 {grad_qkv + start + width, 3 * width, step}, heads);
-        multiply(context, blas::transpose::yes, blas::transpose::no, tile.keys, step, tile.rows, probabilities, out,
-                 beta, {grad_qkv + start + 2 * width, 3 * width, step}, heads);
+        for (std::int64_t member = 0; member < group; ++member) {
+          blas::matrix<Real const> const probabilities{scores + member * square, tile.keys, group * square};
+          blas::matrix<Real const> const slopes{grad + member * square, tile.keys, group * square};
+          Real const beta = first == last && member == 0 ? Real(0) : Real(1);
+          multiply(context, blas::transpose::no, blas::transpose::no, tile.rows, step, tile.keys, slopes, key, Real(0),
+                   {grad_qkv + at + member * step, row, group * step}, shape.kv_heads);
+          multiply(context, blas::transpose::yes, blas::transpose::no, tile.keys, step, tile.rows, slopes,
+                   query(member), beta, grad_key, shape.kv_heads);
+          multiply(context, blas::transpose::yes, blas::transpose::no, tile.keys, step, tile.rows, probabilities,
+                   out(member), beta, grad_value, shape.kv_heads);
+        }
       }
       context.stage.progress();
     }
@@ -216,13 +255,11 @@ struct attention {
  private:
   struct problem {
     std::int64_t length;
-    std::int64_t head_width;
     double scale;
 
     template <class Context>
-    static problem make(Context const& context, std::int64_t width, std::int64_t heads) {
-      return {context.size.sequence_length, width / heads,
-              1.0 / math::sqrt(static_cast<double>(width) / static_cast<double>(heads))};
+    static problem make(Context const& context, attention_shape const& shape) {
+      return {context.size.sequence_length, 1.0 / math::sqrt(static_cast<double>(shape.head_width))};
     }
     [[nodiscard]] std::int64_t tile_height() const { return length < tile_rows ? length : tile_rows; }
     [[nodiscard]] kernels::attention_tile tile(std::int64_t sequence, std::int64_t first) const {

@@ -79,6 +79,7 @@ struct block {
 
   static constexpr bool is_first = false;
   static constexpr bool is_last = false;
+  static constexpr attention_shape heads{Size.heads, Size.heads, Size.width / Size.heads};
 
   /// Parameters in this order; names as in Hugging Face's GPT-2 for block `index`.
   enum : int {
@@ -151,7 +152,7 @@ struct block {
                         kept.rstd_1);
     linear::forward(inner, rows, Size.width, 3 * Size.width, normed, value[attention_weight], value[attention_bias],
                     kept.qkv);
-    attention::forward(inner, Size.width, Size.heads, kept.qkv, kept.mixed, kept.logsum, 0);
+    attention::forward(inner, heads, kept.qkv, kept.mixed, kept.logsum, 0);
     if (context.dropout.rate > 0.0) {
       arena scratch = inner.workspace;
       Real* const branch = scratch.take<Real>(rows * Size.width);
@@ -187,7 +188,7 @@ struct block {
       Real const* const branch = dropout::backward(inner, 1, Size.width, to.grad_middle, scratch);
       linear::backward_input(inner, rows, Size.width, Size.width, branch, value[projection_weight], grad_mixed);
     }
-    attention::backward(inner, Size.width, Size.heads, from.qkv, from.logsum, grad_mixed, to.grad_qkv, 0);
+    attention::backward(inner, heads, from.qkv, from.logsum, grad_mixed, to.grad_qkv, 0);
     linear::backward_input(inner, rows, Size.width, 3 * Size.width, to.grad_qkv, value[attention_weight],
                            to.grad_normed_1);
     layer_norm::backward_input(inner, rows, Size.width, in, value[norm_1], value[norm_1_bias], from.mean_1, from.rstd_1,
