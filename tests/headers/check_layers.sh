@@ -9,7 +9,7 @@
 set -u
 root=${1:?"usage: check_layers.sh <include folder>"}
 
-layers=(concepts topology schedule collective plan execution transport parameters pipeline model train profiling)
+layers=(concepts topology schedule collective plan execution transport profiling parameters pipeline model train)
 pure=" concepts topology schedule collective plan "
 base=" config error detail "
 vendor='<(mpi\.h|Kokkos_|cblas|cuda|cublas|hip/|hipblas|rocblas|nccl|rccl|nvtx|roctx)'

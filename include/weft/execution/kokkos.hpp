@@ -55,9 +55,10 @@ inline constexpr bool is_host_space = std::is_same_v<typename Space::memory_spac
 template <class Real, class Space>
 using flat_view = Kokkos::View<Real*, Kokkos::LayoutRight, typename Space::memory_space, Kokkos::MemoryUnmanaged>;
 
-/// Waits for one instance alone, never for the whole device. `why` is what Kokkos Tools show where it can be named.
+/// Waits for one instance alone, never for the whole device. `why` is what Kokkos Tools show where it can be named: at
+/// most 15 characters from "weft::" on, so that its string does not allocate.
 template <class Space>
-void fence(Space const& space, [[maybe_unused]] std::string const& why) {
+void fence(Space const& space, [[maybe_unused]] char const* why) {
 #if KOKKOS_VERSION >= 30500
   space.fence(why);
 #else

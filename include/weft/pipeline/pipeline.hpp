@@ -5,11 +5,14 @@
 #include <weft/concepts/pipeline_stage.hpp>
 #include <weft/config.hpp>
 #include <weft/error.hpp>
+#include <weft/execution/kokkos.hpp>
 #include <weft/pipeline/boundary.hpp>
 #include <weft/pipeline/boundary_view.hpp>
 #include <weft/pipeline/instructions.hpp>
 #include <weft/pipeline/stage_context.hpp>
 #include <weft/pipeline/wire_buffer.hpp>
+#include <weft/profiling/action_time.hpp>
+#include <weft/profiling/kokkos_tools.hpp>
 #include <weft/schedule/program_view.hpp>
 #include <weft/transport/endpoint.hpp>
 #include <weft/transport/wait.hpp>
@@ -24,13 +27,7 @@ namespace weft::inline v1 {
 
 struct pipeline_options {
   double deadline = 300.0;    ///< seconds that one wait may take; 0: for ever
-  bool record_times = false;  ///< keep begin and end of every action of the last step
-};
-
-/// When an action of the last step ran, in seconds since the step began; posts and waits are outside.
-struct action_time {
-  double begin = 0.0;
-  double end = 0.0;
+  bool record_times = false;  ///< keep begin and end of every action and message of the last step
 };
 
 /// Plays one rank's row of a program for real: posts, waits, calls the stage.
@@ -124,6 +121,8 @@ class pipeline final : private progress_source {
   /// Parallel to `instructions()`; empty unless `record_times` was asked for.
   [[nodiscard]] std::vector<action_time> const& times() const { return times_; }
   [[nodiscard]] double last_step_seconds() const { return last_step_seconds_; }
+  /// When the last step began: what `times()` count from.
+  [[nodiscard]] std::chrono::steady_clock::time_point last_step_begin() const { return step_begin_; }
 
  private:
   using clock = std::chrono::steady_clock;
@@ -150,6 +149,7 @@ class pipeline final : private progress_source {
   void play() {
     auto const start = clock::now();
     step_begin_ = start;
+    has_tool_ = profiling::has_tool();
     for (std::size_t index = 0; index < instructions_.size(); ++index) {
       instruction const& each = instructions_[index];
       current_ = &each;
@@ -157,14 +157,17 @@ class pipeline final : private progress_source {
       if (facts.is_compute)
         compute(each, index);
       else if (facts.is_post && facts.is_send)
-        send(each);
+        send(each, index);
       else if (facts.is_post)
-        receive(each);
+        receive(each, index);
       else
         other(each, index);
     }
     current_ = nullptr;
-    for (auto& buffer : buffers_) wait(buffer.pending, [&] { overdue("the end of a send"); });
+    for (auto& buffer : buffers_) {
+      wait(buffer.pending, [&] { overdue("the end of a send"); });
+      note_completion(buffer);
+    }
     last_step_seconds_ = std::chrono::duration<double>(clock::now() - start).count();
   }
 
@@ -175,9 +178,11 @@ class pipeline final : private progress_source {
     collect_free(each.gradient_in, gradient_in_);
     context_.set(each.stage, each.micro_batch, each.slot, each.weight_slot);
     auto const lock = door_.launch_lock();
+    profiling::region const named(has_tool_, each.what, each.stage, each.micro_batch);
     double const begin = options_.record_times ? now() : 0.0;
     run_stage(each);
-    space_.fence();  // on this instance, once: what was written may be sent, and the next rank's thread may launch
+    // On this instance, once: what was written may be sent, and the next rank's thread may launch.
+    execution::fence(space_, "weft::action");
     if (options_.record_times) times_[index] = {begin, now()};
     store_sizes(each.out, out_);
     store_sizes(each.gradient_in, gradient_in_);
@@ -209,6 +214,7 @@ class pipeline final : private progress_source {
 
   void other(instruction const& each, std::size_t index) {
     using schedule::op;
+    profiling::region const named(has_tool_, each.what, each.stage, each.micro_batch);
     double const begin = options_.record_times ? now() : 0.0;
     if constexpr (requires(Stage & stage) { stage.reduce_gradient(0, 0); })
       if (each.what == op::reduce_gradient) stage_.reduce_gradient(each.stage, each.group);
@@ -219,15 +225,32 @@ class pipeline final : private progress_source {
     if (options_.record_times) times_[index] = {begin, now()};
   }
 
-  void receive(instruction const& each) {
+  void receive(instruction const& each, std::size_t index) {
     port const& end = port_at(each.in.first);
+    note_post(buffer_of(end), index);
     buffer_of(end).receive(door_, end.peer, end.tag);
   }
 
-  void send(instruction const& each) {
+  void send(instruction const& each, std::size_t index) {
     port const& end = port_at(each.in.first);
     bool const is_gradient = each.what == schedule::op::send_backward;
+    note_post(buffer_of(end), index);
     buffer_of(end).send(door_, space_, end.stage, is_gradient ? 1 : 0, each.micro_batch, end.peer, end.tag);
+  }
+
+  void note_post(wire_buffer<typename Space::memory_space>& buffer, std::size_t index) {
+    if (!options_.record_times) return;
+    buffer.posted_by = static_cast<std::ptrdiff_t>(index);
+    times_[index].begin = now();
+  }
+
+  /// The buffer's message is complete, and its view is the message's.
+  void note_completion(wire_buffer<typename Space::memory_space>& buffer) {
+    if (!options_.record_times || buffer.posted_by < 0) return;
+    auto& mine = times_[static_cast<std::size_t>(buffer.posted_by)];
+    mine.end = now();
+    mine.bytes = static_cast<std::int64_t>(buffer.message_bytes());
+    buffer.posted_by = -1;
   }
 
   [[nodiscard]] port const& port_at(int index) const { return ports_[static_cast<std::size_t>(index)]; }
@@ -248,6 +271,7 @@ class pipeline final : private progress_source {
         });
         buffer.accept(door_, space_, door_.received_bytes(), end.stage, direction, each.micro_batch, door_.rank(),
                       end.peer, end.tag);
+        note_completion(buffer);
       }
       into.push_back(buffer.view());
     }
@@ -262,6 +286,7 @@ class pipeline final : private progress_source {
       wait(buffer.pending, [&] {
         overdue("rank " + std::to_string(end.peer) + " to take the previous message, tag " + std::to_string(end.tag));
       });
+      note_completion(buffer);
       buffer.reset();
       into.push_back(buffer.view());
     }
@@ -339,6 +364,7 @@ class pipeline final : private progress_source {
   clock::time_point step_begin_;
   double last_step_seconds_ = 0.0;
   bool is_spent_ = false;
+  bool has_tool_ = false;  ///< as the step began
   std::size_t wire_bytes_ = 0;
 };
 

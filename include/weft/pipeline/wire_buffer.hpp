@@ -4,6 +4,7 @@
 
 #include <weft/config.hpp>
 #include <weft/error.hpp>
+#include <weft/execution/kokkos.hpp>
 #include <weft/pipeline/boundary.hpp>
 #include <weft/pipeline/boundary_view.hpp>
 #include <weft/transport/endpoint.hpp>
@@ -42,8 +43,8 @@ inline boundary const& checked_boundary(boundary const& layout) {
     component const& each = layout.components[index];
     if (size_of(each.type) == 0) refuse("component " + std::to_string(index) + " has no known element type");
     if (each.elements < 0 || each.elements > most)
-      refuse("component " + std::to_string(index) + " has " + std::to_string(each.elements) +
-             " elements, where 0 to " + std::to_string(most) + " are possible");
+      refuse("component " + std::to_string(index) + " has " + std::to_string(each.elements) + " elements, where 0 to " +
+             std::to_string(most) + " are possible");
   }
   return layout;
 }
@@ -102,7 +103,7 @@ class wire_buffer {
       auto const range = std::make_pair(prefix_bytes, bytes);
       auto const lock = door.launch_lock();
       Kokkos::deep_copy(space, Kokkos::subview(mirror_, range), Kokkos::subview(storage_, range));
-      space.fence();
+      execution::fence(space, "weft::send");
     }
     std::memcpy(mirror_.data(), &header, sizeof(header));
     std::memcpy(mirror_.data() + sizeof(header), counts, sizeof(counts));
@@ -163,7 +164,11 @@ class wire_buffer {
 
   [[nodiscard]] std::size_t capacity() const { return capacity_; }
 
-  transport::request pending;  ///< the one message that may be under way from or into this buffer
+  /// Of the message that the view describes.
+  [[nodiscard]] std::size_t message_bytes() const { return prefix_bytes + view_.bytes(); }
+
+  transport::request pending;     ///< the one message that may be under way from or into this buffer
+  std::ptrdiff_t posted_by = -1;  ///< the instruction that posted it, where times are recorded
 
  private:
   using storage_type = Kokkos::View<unsigned char*, Kokkos::LayoutRight, MemorySpace>;

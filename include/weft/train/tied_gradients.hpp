@@ -4,6 +4,7 @@
 
 #include <weft/config.hpp>
 #include <weft/error.hpp>
+#include <weft/execution/kokkos.hpp>
 #include <weft/schedule/tags.hpp>
 #include <weft/transport/endpoint.hpp>
 #include <weft/transport/posted.hpp>
@@ -72,8 +73,10 @@ class tied_gradient {
     return sum;
   }
 
-  /// Communicates with the ranks of the other sites; a rank without a site returns at once.
-  void reduce(transport::endpoint& door, Space const& space, double deadline) {
+  /// Communicates with the ranks of the other sites; a rank without a site returns at once. `on_turn()` is called while
+  /// it waits.
+  template <class OnTurn>
+  void reduce(transport::endpoint& door, Space const& space, double deadline, OnTurn&& on_turn) {
     if (elements_ == 0) return;
     std::size_t const bytes = elements_ * sizeof(real);
     if (!peers_.empty()) {
@@ -86,11 +89,11 @@ class tied_gradient {
         {
           auto const lock = door.launch_lock();
           Kokkos::deep_copy(space, host_[index], sites_[index].gradient);
-          space.fence();
+          execution::fence(space, "weft::tied");
         }
         for (int const peer : peers_) posted.send(host_[index].data(), bytes, peer, tags_[index]);
       }
-      posted.settle();
+      posted.settle(on_turn);
     }
     auto const lock = door.launch_lock();
     kernel add{};
@@ -105,7 +108,7 @@ class tied_gradient {
         "weft::add_sites",
         Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, static_cast<std::int64_t>(elements_)),
         add);
-    space.fence();
+    execution::fence(space, "weft::tied");
   }
 
  private:
