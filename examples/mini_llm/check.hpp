@@ -59,7 +59,7 @@ inline std::vector<std::string> check(options const& chosen, int launched, model
                        ", or --transport in-process");
   if (chosen.schedule == schedule_kind::serial && ranks != 1)
     problems.push_back("--schedule serial uses one rank, and there are " + text(ranks) +
-                       "; start one, or choose --schedule gpipe or 1f1b");
+                       "; start one, or choose --schedule gpipe, 1f1b or zb-h1");
   if (chosen.micro_batches > chosen.batch)
     problems.push_back("--micro-batches " + text(chosen.micro_batches) + " cannot cut --batch " + text(chosen.batch) +
                        " into pieces of at least one sequence; --micro-batches 1 to " + text(chosen.batch) +

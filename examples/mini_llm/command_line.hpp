@@ -11,6 +11,7 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <cstdint>
@@ -71,11 +72,19 @@ inline double real_number(std::string const& name, std::string const& text, real
   return value;
 }
 
+/// Without case and punctuation: "ZB_H1" is "zb-h1".
+inline std::string loosely(std::string const& text) {
+  std::string result;
+  for (char const letter : text)
+    if (letter != '-' && letter != '_') result += static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+  return result;
+}
+
 template <class Kind, std::size_t Count>
 Kind one_of(std::string const& name, std::string const& text, char const* const (&names)[Count]) {
   std::string legal;
   for (std::size_t index = 0; index < Count; ++index) {
-    if (text == names[index]) return static_cast<Kind>(index);
+    if (loosely(text) == loosely(names[index])) return static_cast<Kind>(index);
     legal += (index == 0 ? "" : index + 1 == Count ? " or " : ", ") + std::string(names[index]);
   }
   refuse_value(name, text, legal + " is legal");

@@ -44,6 +44,13 @@ std::string problems(std::string const& line, int launched = 1) {
 
 }  // namespace
 
+TEST_CASE("names of choices, whatever their case and punctuation") {
+  CHECK(parsed("--schedule zb-h1").schedule == mini_llm::schedule_kind::zero_bubble_h1);
+  CHECK(parsed("--schedule ZB_H1").schedule == mini_llm::schedule_kind::zero_bubble_h1);
+  CHECK(parsed("--schedule GPipe").schedule == mini_llm::schedule_kind::gpipe);
+  CHECK(parsed("--transport in_process --ranks 2").transport == mini_llm::transport_kind::in_process);
+}
+
 TEST_CASE("every option reaches its member") {
   mini_llm::options const all = parsed(
       "--data d --preset gpt2-124m --init w --dropout 0.25 --schedule gpipe --micro-batches 3 --partition 1,0,4 "
@@ -128,7 +135,7 @@ TEST_CASE("values out of range are refused with the legal range") {
       {"--log-every 0", "--log-every 0 is not possible; whole numbers from 1"},
       {"--eval-batches -1", "--eval-batches -1 is not possible"},
       {"--preset huge", "--preset huge is not possible; nano, small or gpt2-124m is legal"},
-      {"--schedule 2f2b", "--schedule 2f2b is not possible; serial, gpipe or 1f1b is legal"},
+      {"--schedule 2f2b", "--schedule 2f2b is not possible; serial, gpipe, 1f1b or zb-h1 is legal"},
       {"--recompute some", "--recompute some is not possible; none or full is legal"},
       {"--transport tcp", "--transport tcp is not possible; mpi or in-process is legal"},
       {"--partition 1,,2", "--partition 1,,2 is not possible; auto, or layers per rank"},

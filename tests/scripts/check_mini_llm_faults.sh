@@ -42,7 +42,7 @@ refused "sequence longer than the data" "the largest possible here is 19" "${mpi
 
 # --- options
 refused "zero micro-batches" "whole numbers from 1" "${mpiexec[@]}" -n 2 "$program" --micro-batches 0
-refused "serial on two ranks" "choose --schedule gpipe or 1f1b" "${mpiexec[@]}" -n 2 "$program" --schedule serial
+refused "serial on two ranks" "choose --schedule gpipe, 1f1b or zb-h1" "${mpiexec[@]}" -n 2 "$program" --schedule serial
 refused "layers that do not add up" "adds up to 5 layers" "${mpiexec[@]}" -n 2 "$program" --partition 2,3
 refused "unknown option" "did you mean --steps" "${mpiexec[@]}" -n 2 "$program" --stepz 3
 refused "--plan of an impossible plan" "adds up to 5 layers" "$program" --plan --ranks 2 --partition 2,3

@@ -15,6 +15,7 @@ using namespace weft;
 // --- policies satisfy their concept ----------------------------------------------------------------------------------
 static_assert(schedule_policy<schedule::serial> && schedule_policy<schedule::gpipe>);
 static_assert(schedule_policy<schedule::one_f_one_b> && schedule_policy<schedule::forward_only>);
+static_assert(schedule_policy<schedule::zero_bubble_h1>);
 static_assert(!schedule_policy<int> && !schedule_policy<no_optimizer>);
 
 // --- formulas against tables, for a few shapes (the unit tests sweep them) -------------------------------------------
@@ -31,6 +32,7 @@ constexpr bool formulas_hold() {
 static_assert(formulas_hold<schedule::serial, 1, 3>());
 static_assert(formulas_hold<schedule::gpipe, 3, 5>() && formulas_hold<schedule::gpipe, 4, 2>());
 static_assert(formulas_hold<schedule::one_f_one_b, 3, 5>() && formulas_hold<schedule::one_f_one_b, 4, 2>());
+static_assert(formulas_hold<schedule::zero_bubble_h1, 3, 5>() && formulas_hold<schedule::zero_bubble_h1, 4, 2>());
 static_assert(formulas_hold<schedule::one_f_one_b, 5, 5>() && formulas_hold<schedule::forward_only, 3, 4>());
 
 // --- plans -----------------------------------------------------------------------------------------------------------
@@ -42,6 +44,11 @@ static_assert(training::view().row(0).size > 0 && training::view().is_lowered);
 static_assert(plan<schedule::gpipe, pipeline_ranks<2>, micro_batches<8>>::report.peak_activations == 8);
 static_assert(plan<schedule::gpipe, pipeline_ranks<2>, micro_batches<8>, schedule::recompute::full>::report
                   .peak_activations == 1);
+using zero_bubble = plan<schedule::zero_bubble_h1, pipeline_ranks<4>, micro_batches<8>>;
+static_assert(zero_bubble::report.peak_activations == 4 && zero_bubble::report.peak_weight_contexts == 4);
+static_assert(zero_bubble::report.idle_share == 3.0 / 27.0 && zero_bubble::splits_backward);
+static_assert(zero_bubble::report.order == schedule::accumulation::ascending);
+static_assert(plan<schedule::zero_bubble_h1, pipeline_ranks<4>, micro_batches<2>>::report.peak_activations == 2);
 static_assert(plan<schedule::serial, pipeline_ranks<1>, micro_batches<8>>::report.idle_share == 0.0);
 static_assert(plan<schedule::forward_only, pipeline_ranks<3>, micro_batches<2>>::report.idle_share == 0.5);
 

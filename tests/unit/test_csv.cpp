@@ -142,11 +142,12 @@ TEST_CASE("csv: the whole collection, where WEFT_VECTORS_DIR names it") {
       CHECK(time.makespan <= std::stod(fields[10]));
     else
       CHECK(time.makespan == std::stod(fields[10]));
-    if (fields[1] == "gpipe" || fields[1] == "1f1b") {
+    if (fields[1] == "gpipe" || fields[1] == "1f1b" || fields[1] == "zb_h1") {
       int const ranks = std::stoi(fields[2]);
       int const micro_batches = std::stoi(fields[4]);
-      auto const ours = fields[1] == "gpipe" ? write_table<gpipe>(ranks, micro_batches)
-                                             : write_table<one_f_one_b>(ranks, micro_batches);
+      auto const ours = fields[1] == "gpipe"  ? write_table<gpipe>(ranks, micro_batches)
+                        : fields[1] == "1f1b" ? write_table<one_f_one_b>(ranks, micro_batches)
+                                              : write_table<zero_bubble_h1>(ranks, micro_batches);
       CHECK(write_csv(ours.view()) == write_csv(table.view()));
     }
     verdict proof;

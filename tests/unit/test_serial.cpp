@@ -30,7 +30,7 @@ TEST_CASE("serial on several ranks says what is possible") {
   CHECK(serial::check(4, 8) == validity{rule::needs_exactly_one_rank, 4, 1});
   CHECK_THROWS_WITH_AS(
       make_program("serial", 4, 8),
-      "weft::schedule::serial: the serial schedule runs on 1 rank; start 1 rank, or choose gpipe or 1f1b, "
+      "weft::schedule::serial: the serial schedule runs on 1 rank; start 1 rank, or choose gpipe, 1f1b or zb-h1, "
       "which run on any number (asked for 4, nearest legal 1)",
       weft::error);
 }

@@ -21,6 +21,7 @@ struct work_set;
 /// * `write_row(rank, ranks, micro_batches, put)`: `put(op, stage, micro_batch)` for each action, in order
 /// * `peak_activations(rank, ranks, micro_batches)`, `idle(ranks, micro_batches, forward, backward)`: the formulas of
 ///   its comment; tests hold them against the table
+/// * where backward is split, optional: `idle(ranks, micro_batches, forward, input, weight)`
 template <class Policy>
 concept schedule_policy = requires(schedule::row_writer& put, int number, double time) {
   { Policy::name } -> std::convertible_to<char const*>;

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <weft/collective/all_reduce.hpp>
+#include <weft/concepts/collective_policy.hpp>
 #include <weft/config.hpp>
 #include <weft/error.hpp>
 #include <weft/plan/detail/select.hpp>
@@ -15,6 +17,7 @@
 #include <weft/schedule/one_f_one_b.hpp>
 #include <weft/schedule/serial.hpp>
 #include <weft/schedule/words.hpp>
+#include <weft/schedule/zero_bubble_h1.hpp>
 
 #include <string>
 
@@ -32,11 +35,13 @@ struct settings {
   using limit = typename first<is_memory_limit, weft::memory_limit<0>, Policies...>::type;
   using layers = typename first<is_stage_layers, stage_layers<>, Policies...>::type;
   using held = typename first<is_held_to, held_to<weft::schedule::send_model::rendezvous>, Policies...>::type;
+  using reduction = typename first<is_reduction, reduce_gradients<collective::ring>, Policies...>::type::policy;
 
   static_assert(
       (is_known<Policies> && ...),
       "weft::plan: one of the policies is not one that weft knows; use a schedule (see concepts/"
-      "schedule_policy.hpp), mesh, micro_batches, recompute, stage_layers, memory_limit, held_to or no_optimizer");
+      "schedule_policy.hpp), mesh, micro_batches, recompute, stage_layers, memory_limit, held_to, reduce_gradients or "
+      "no_optimizer");
   static_assert(count<is_schedule, Policies...> != 0,
                 "weft::plan: there is no schedule; add one, such as weft::schedule::one_f_one_b");
   static_assert(count<is_schedule, Policies...> <= 1, "weft::plan: there are two schedules; keep one");
@@ -54,6 +59,25 @@ struct settings {
                     layers::stages == mesh::template extent<pipeline_axis>() * schedule::chunks,
                 "weft::plan: stage_layers does not name every stage; give one number per stage");
   static_assert(count<is_held_to, Policies...> <= 1, "weft::plan: two send models are given; keep one");
+  static_assert(count<is_reduction, Policies...> <= 1, "weft::plan: reduce_gradients is given twice; keep one");
+  static_assert(collective_policy<reduction> || std::is_same_v<reduction, collective::library>,
+                "weft::plan: reduce_gradients names no collective policy; use one such as weft::collective::ring (see "
+                "concepts/collective_policy.hpp), or weft::collective::library");
+
+  static constexpr int data_ranks = mesh::template extent<data_axis>();
+  static constexpr bool reduces_over_data = data_ranks != 1;
+
+  /// A policy of the user's own is held to what weft's are held to, for the very number of ranks.
+  static constexpr bool reduction_is_correct() {
+    if constexpr (collective_policy<reduction> && data_ranks != dynamic)
+      return collective::check(reduction::all_reduce(data_ranks), collective::goal::all_reduce).correct() &&
+             collective::has_one_association(reduction::all_reduce(data_ranks));
+    else
+      return true;
+  }
+  static_assert(reduction_is_correct(),
+                "weft::plan: the collective of reduce_gradients does not give every data rank each gradient once and "
+                "added in one order; see weft::collective::check and has_one_association");
 
   static constexpr bool is_complete = (is_known<Policies> && ...) && count<is_schedule, Policies...> == 1 &&
                                       count<is_mesh, Policies...> == 1 && count<is_micro_batches, Policies...> == 1;
@@ -73,12 +97,17 @@ struct settings {
                   : weft::schedule::validity{};
   static_assert(schedule_must_be_legal<legality.broken, legality.value, legality.nearest>::value);
 
+  static constexpr bool is_fixed_but_for_data() {
+    return mesh::is_static || mesh::template extent<data_axis>() == dynamic;
+  }
   template <class Tag>
   static constexpr bool is_free = mesh::template extent<Tag>() == 1 || mesh::template extent<Tag>() == dynamic;
-  static_assert(is_free<data_axis> && is_free<tensor_axis> && is_free<context_axis> && is_free<expert_axis>,
+  static_assert(is_free<tensor_axis> && is_free<context_axis> && is_free<expert_axis>,
                 "weft::plan: " WEFT_WORDS_UNUSED_AXIS);
 
-  static constexpr bool is_static = is_complete && legality.legal() && mesh::is_static && micro_batches != dynamic;
+  /// The program is one pipeline's: how many of them there are may come later.
+  static constexpr bool is_static =
+      is_complete && legality.legal() && ranks != dynamic && is_fixed_but_for_data() && micro_batches != dynamic;
 };
 
 /// Something is known only when the program starts, or the plan is refused: no `report`, no `view`.
@@ -91,7 +120,8 @@ struct proved<Settings, true> {
  private:
   using found =
       typename proved_program<typename Settings::schedule, Settings::ranks, Settings::micro_batches,
-                              Settings::recomputes, Settings::tied, Settings::optimizer, Settings::model>::type;
+                              Settings::recomputes, Settings::tied, Settings::optimizer, Settings::reduces_over_data,
+                              Settings::model>::type;
   static constexpr schedule::verdict verdict = found::proof;
   static_assert(schedule_must_be_playable<verdict.what, verdict.rank, verdict.stage, verdict.micro_batch>::value);
 
@@ -99,8 +129,13 @@ struct proved<Settings, true> {
   static constexpr double idle_share() {
     double const backward = Settings::schedule::work.backward ? (Settings::recomputes ? 3.0 : 2.0) : 0.0;
     double const busy = Settings::micro_batches * (1.0 + backward);
-    double const idle = Settings::schedule::idle(Settings::ranks, Settings::micro_batches, 1.0, backward);
-    return idle / (idle + busy);
+    return idle(backward) / (idle(backward) + busy);
+  }
+  static constexpr double idle(double backward) {
+    if constexpr (requires { Settings::schedule::idle(1, 1, 1.0, 1.0, 1.0); })  // R comes before I
+      return Settings::schedule::idle(Settings::ranks, Settings::micro_batches, 1.0, backward - 1.0, 1.0);
+    else
+      return Settings::schedule::idle(Settings::ranks, Settings::micro_batches, 1.0, backward);
   }
 
  public:
@@ -115,7 +150,8 @@ struct proved<Settings, true> {
 
 /// Policies in any order, composed into one program per rank: a schedule, a mesh (or `pipeline_ranks<N>`), and
 /// `micro_batches<N>`; if wanted `schedule::recompute::full`, `stage_layers<4, 5, 4>`, `memory_limit<gib(16)>`,
-/// `held_to<send_model>`, `no_optimizer`, `no_tied_parameters`.
+/// `held_to<send_model>`, `no_optimizer`, `no_tied_parameters`, and `reduce_gradients<collective::ring>` where the mesh has
+/// a data axis.
 ///
 ///     using plan = weft::plan<weft::schedule::one_f_one_b, weft::pipeline_ranks<4>, weft::micro_batches<16>>;
 ///     static_assert(plan::report.peak_activations <= 4);
@@ -131,6 +167,7 @@ class plan
  public:
   using schedule_policy = typename settings::schedule;
   using mesh_policy = typename settings::mesh;
+  using reduction = typename settings::reduction;  ///< of gradients over the data axis
 
   static constexpr bool known_while_compiling = settings::is_static;
   static constexpr bool is_refused = !settings::is_complete || !settings::legality.legal();  ///< an error says why
@@ -138,20 +175,23 @@ class plan
   static constexpr bool recomputes = settings::recomputes;
   static constexpr int micro_batches = settings::micro_batches;         ///< or `dynamic`
   static constexpr int pipeline_ranks = settings::ranks;                ///< or `dynamic`
+  static constexpr int data_ranks = settings::data_ranks;               ///< or `dynamic`
   static constexpr std::int64_t memory_limit = settings::limit::bytes;  ///< 0: none
   using layers = typename settings::layers;                             ///< `stage_layers<>` where cost decides
-  static constexpr schedule::lower_options options{
-      .recompute = settings::recomputes, .tied = settings::tied, .optimizer = settings::optimizer};
+  static constexpr schedule::lower_options options{.recompute = settings::recomputes,
+                                                   .tied = settings::tied,
+                                                   .optimizer = settings::optimizer,
+                                                   .reduce_over_data = settings::reduces_over_data};
 
-  /// The program for a world of `world` ranks: checks that the mesh multiplies and the schedule's rule, lowers, plays.
-  /// Throws `weft::error`. Does not communicate: every rank makes the same.
+  /// The program of one pipeline in a world of `world` ranks: checks that the mesh multiplies and the schedule's rule,
+  /// lowers, plays. Throws `weft::error`. Does not communicate: every rank makes the same.
   [[nodiscard]] static schedule::program program(int world, int count = micro_batches) {
     topology::mesh_shape const shape = mesh_policy::shape(world);
     int ranks = 1;
     for (int index = 0; index < shape.axes; ++index)
       if (topology::detail::same_name(shape.name[index], pipeline_axis::name))
         ranks = shape.extent[index];
-      else if (shape.extent[index] != 1)
+      else if (shape.extent[index] != 1 && !topology::detail::same_name(shape.name[index], data_axis::name))
         throw error("weft::plan: " WEFT_WORDS_UNUSED_AXIS " (axis " + std::string(shape.name[index]) + " has " +
                     std::to_string(shape.extent[index]) + ")");
     if (micro_batches != dynamic && count != micro_batches)

@@ -26,3 +26,4 @@
 #include <weft/schedule/tags.hpp>
 #include <weft/schedule/validity.hpp>
 #include <weft/schedule/verdict.hpp>
+#include <weft/schedule/zero_bubble_h1.hpp>

@@ -8,11 +8,12 @@
 #define WEFT_WORDS_NEEDS_A_RANK "there is no rank to run on; use 1 or more"
 #define WEFT_WORDS_NEEDS_A_MICRO_BATCH "there is no micro-batch to run; use micro_batches 1 or more"
 #define WEFT_WORDS_NEEDS_EXACTLY_ONE_RANK \
-  "the serial schedule runs on 1 rank; start 1 rank, or choose gpipe or 1f1b, which run on any number"
+  "the serial schedule runs on 1 rank; start 1 rank, or choose gpipe, 1f1b or zb-h1, which run on any number"
 #define WEFT_WORDS_TOO_MANY_STAGES "there are more stages than an action can number; use fewer ranks"
 #define WEFT_WORDS_TOO_MANY_MICRO_BATCHES "there are more messages than a program can hold; use fewer micro-batches"
 #define WEFT_WORDS_MICRO_BATCHES_MULTIPLE "micro_batches must be a multiple; use the nearest legal count"
-#define WEFT_WORDS_NEEDS_KNOWN_NAME "there is no schedule of this name; choose serial, gpipe, 1f1b or forward_only"
+#define WEFT_WORDS_NEEDS_KNOWN_NAME \
+  "there is no schedule of this name; choose serial, gpipe, 1f1b, zb-h1 or forward_only"
 #define WEFT_WORDS_UNUSED_AXIS \
   "the mesh has more than one rank along an axis that no policy of the plan uses; give that axis 1 rank or remove it"
 #define WEFT_WORDS_MEMORY_LIMIT                                                                                   \

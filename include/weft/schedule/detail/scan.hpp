@@ -318,6 +318,7 @@ class scanner {
             --flying;
             --kept;
             gives = true;
+            if (what == op::backward_weight) --context_count;
             if (ended[which] != 0) report(defect::step_too_early, rank, actions + ended[which] - 1);
             int const last = last_of[which];
             last_of[which] = micro_batch;
