@@ -20,7 +20,17 @@
 #include <weft/model/layer_context.hpp>
 #include <weft/model/layer_norm.hpp>
 #include <weft/model/linear.hpp>
+#include <weft/model/llama.hpp>
+#include <weft/model/llama_block.hpp>
+#include <weft/model/llama_embedding.hpp>
+#include <weft/model/llama_head.hpp>
+#include <weft/model/llama_size.hpp>
 #include <weft/model/mlp.hpp>
 #include <weft/model/model_stage.hpp>
+#include <weft/model/projection.hpp>
 #include <weft/model/repeat.hpp>
+#include <weft/model/rms_norm.hpp>
+#include <weft/model/rotary.hpp>
+#include <weft/model/sized_chain.hpp>
+#include <weft/model/swiglu.hpp>
 #include <weft/model/token_batch.hpp>

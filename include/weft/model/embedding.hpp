@@ -19,10 +19,10 @@ namespace weft::inline v1::model {
 
 namespace kernels {
 
-/// out[token] = token_table[id] + position_table[position].
-template <class Real>
+/// out[token] = token_table[id] (+ position_table[position]).
+template <class Real, bool HasPositions>
 struct embed {
-  static constexpr char const* label = "weft::embedding";
+  static constexpr char const* label = HasPositions ? "weft::embedding_positions" : "weft::embedding";
   std::int32_t const* ids;
   Real const* token_table;
   Real const* position_table;
@@ -35,10 +35,15 @@ struct embed {
     std::int64_t const begin = cut.begin(item % cut.pieces());
     std::int64_t const end = cut.end(item % cut.pieces());
     Real const* WEFT_RESTRICT const token = token_table + ids[row] * cut.columns;
-    Real const* WEFT_RESTRICT const position = position_table + (row % length) * cut.columns;
     Real* WEFT_RESTRICT const to = out + row * cut.columns;
-    WEFT_INDEPENDENT
-    for (std::int64_t c = begin; c < end; ++c) to[c] = token[c] + position[c];
+    if constexpr (HasPositions) {
+      Real const* WEFT_RESTRICT const position = position_table + (row % length) * cut.columns;
+      WEFT_INDEPENDENT
+      for (std::int64_t c = begin; c < end; ++c) to[c] = token[c] + position[c];
+    } else {
+      WEFT_INDEPENDENT
+      for (std::int64_t c = begin; c < end; ++c) to[c] = token[c];
+    }
   }
 };
 
@@ -114,9 +119,10 @@ struct embedding {
   template <class Real, class Space>
   static void forward(layer_context<Real, Space> const& context, Real const* /*in*/, Real* out, std::byte* /*saved*/) {
     auto const cut = execution::cut_row<Space>(Size.width);
-    execution::for_each(context.space(), context.tokens() * cut.pieces(),
-                        kernels::embed<Real>{context.inputs, context.parameters.value[0], context.parameters.value[1],
-                                             out, context.size.sequence_length, cut});
+    execution::for_each(
+        context.space(), context.tokens() * cut.pieces(),
+        kernels::embed<Real, true>{context.inputs, context.parameters.value[0], context.parameters.value[1], out,
+                                   context.size.sequence_length, cut});
     if (context.dropout.rate > 0.0) dropout::apply<Real, Space>(context, 0, Size.width, out, nullptr, out);
   }
 

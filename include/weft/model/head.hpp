@@ -3,13 +3,12 @@
 #pragma once
 
 #include <weft/config.hpp>
-#include <weft/execution/blas.hpp>
 #include <weft/model/arena.hpp>
 #include <weft/model/cross_entropy.hpp>
 #include <weft/model/gpt_size.hpp>
 #include <weft/model/layer_context.hpp>
 #include <weft/model/layer_norm.hpp>
-#include <weft/model/linear.hpp>
+#include <weft/model/projection.hpp>
 #include <weft/parameters/parameter_descriptor.hpp>
 
 #include <cstddef>
@@ -104,10 +103,8 @@ struct head {
     auto const& value = context.parameters.value;
     Real* const normed = inner.workspace.template take<Real>(rows * Size.width);
     layer_norm::forward(inner, rows, Size.width, in, value[0], value[1], normed, kept.mean, kept.rstd);
-    blas::gemm<Space, Real>(inner.blas, blas::transpose::no, blas::transpose::yes, rows, Size.vocabulary, Size.width,
-                            Real(1), {normed, Size.width}, {value[2], Size.width}, Real(0),
-                            {kept.logits, Size.vocabulary});
-    context.stage.progress();
+    projection::forward(inner, rows, Size.width, Size.vocabulary, normed, value[2], Real(0), kept.logits,
+                        Size.vocabulary);
     cross_entropy::forward(inner, rows, Size.vocabulary, kept.logits, kept.logsum);
   }
 
@@ -121,10 +118,8 @@ struct head {
     std::int64_t const rows = context.tokens();
     auto const& value = context.parameters.value;
     cross_entropy::backward(context, rows, Size.vocabulary, from.logits, from.logsum);
-    blas::gemm<Space, Real>(context.blas, blas::transpose::no, blas::transpose::no, rows, Size.width, Size.vocabulary,
-                            Real(1), {from.logits, Size.vocabulary}, {value[2], Size.width}, Real(0),
-                            {to.grad_normed, Size.width});
-    context.stage.progress();
+    projection::backward_input(context, rows, Size.width, Size.vocabulary, from.logits, Size.vocabulary, value[2],
+                               Real(0), to.grad_normed);
     layer_norm::backward_input<Real, Space>(context, rows, Size.width, in, value[0], value[1], from.mean, from.rstd,
                                             to.grad_normed, nullptr, grad_in, to.normed);
   }
@@ -137,12 +132,9 @@ struct head {
     arena kept_memory(kept);
     head_kept<Real> const with(kept_memory, context.size, Size.width);
     std::int64_t const rows = context.tokens();
-    if (rows == 0) return;
     auto const& gradient = context.parameters.gradient;
-    blas::gemm<Space, Real>(context.blas, blas::transpose::yes, blas::transpose::no, Size.vocabulary, Size.width, rows,
-                            Real(1), {from.logits, Size.vocabulary}, {with.normed, Size.width}, Real(1),
-                            {gradient[2], Size.width});
-    context.stage.progress();
+    projection::backward_weight(context, rows, Size.width, Size.vocabulary, with.normed, from.logits, Size.vocabulary,
+                                gradient[2]);
     layer_norm::backward_weight(context, rows, Size.width, in, from.mean, from.rstd, with.grad_normed, gradient[0],
                                 gradient[1]);
   }

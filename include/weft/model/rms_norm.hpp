@@ -1,0 +1,149 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <weft/config.hpp>
+#include <weft/execution/kokkos.hpp>
+#include <weft/execution/math.hpp>
+#include <weft/model/lanes.hpp>
+#include <weft/model/layer_context.hpp>
+
+#include <Kokkos_Core.hpp>
+
+#include <cstdint>
+
+namespace weft::inline v1::model {
+
+namespace kernels {
+
+/// dy w x.
+template <class Real>
+struct weighted_product_term {
+  Real const* grad;
+  Real const* weight;
+  Real const* row;
+  KOKKOS_FORCEINLINE_FUNCTION Real operator()(std::int64_t c) const { return grad[c] * weight[c] * row[c]; }
+};
+
+/// Reciprocal root of each row's mean square; y = x rstd w.
+template <class Real>
+struct rms_norm_forward {
+  static constexpr char const* label = "weft::rms_norm";
+  Real const* in;
+  Real const* weight;
+  Real* out;
+  Real* rstd;
+  Real epsilon;
+  std::int64_t columns;
+
+  KOKKOS_INLINE_FUNCTION void operator()(std::int64_t row) const {
+    Real const* WEFT_RESTRICT const x = in + row * columns;
+    Real const* WEFT_RESTRICT const w = weight;
+    Real* WEFT_RESTRICT const y = out + row * columns;
+    Real const square = lanes<Real>::sum(columns, product_term<Real>{x, x}) / static_cast<Real>(columns);
+    Real const scale = math::rsqrt(square + epsilon);
+    WEFT_INDEPENDENT
+    for (std::int64_t c = 0; c < columns; ++c) y[c] = x[c] * scale * w[c];
+    rstd[row] = scale;
+  }
+};
+
+/// dx = rstd (g - xhat mean(g xhat)) with g = dy w, plus what comes round the branch (`residual`, may be null); `again`
+/// is the forward output once more, which dW needs and F did not keep.
+template <class Real>
+struct rms_norm_backward {
+  static constexpr char const* label = "weft::rms_norm_backward";
+  Real const* in;
+  Real const* weight;
+  Real const* rstd;
+  Real const* grad_out;
+  Real const* residual;
+  Real* grad_in;
+  Real* again;
+  std::int64_t columns;
+
+  KOKKOS_INLINE_FUNCTION void operator()(std::int64_t row) const {
+    Real const* WEFT_RESTRICT const x = in + row * columns;
+    Real const* WEFT_RESTRICT const w = weight;
+    Real const* WEFT_RESTRICT const dy = grad_out + row * columns;
+    Real* WEFT_RESTRICT const dx = grad_in + row * columns;
+    Real* WEFT_RESTRICT const y = again + row * columns;
+    Real const scale = rstd[row];
+    Real const mean_along =
+        lanes<Real>::sum(columns, weighted_product_term<Real>{dy, w, x}) * scale / static_cast<Real>(columns);
+    if (residual != nullptr) {
+      Real const* WEFT_RESTRICT const add = residual + row * columns;
+      WEFT_INDEPENDENT
+      for (std::int64_t c = 0; c < columns; ++c) {
+        Real const xhat = x[c] * scale;
+        dx[c] = scale * (dy[c] * w[c] - xhat * mean_along) + add[c];
+        y[c] = xhat * w[c];
+      }
+    } else {
+      WEFT_INDEPENDENT
+      for (std::int64_t c = 0; c < columns; ++c) {
+        Real const xhat = x[c] * scale;
+        dx[c] = scale * (dy[c] * w[c] - xhat * mean_along);
+        y[c] = xhat * w[c];
+      }
+    }
+  }
+};
+
+/// dw[c] += dy xhat, rows ascending.
+template <class Real>
+struct rms_norm_weights {
+  static constexpr char const* label = "weft::rms_norm_weights";
+  Real const* in;
+  Real const* rstd;
+  Real const* grad_out;
+  Real* grad_weight;
+  std::int64_t rows;
+  execution::column_cut cut;
+
+  KOKKOS_INLINE_FUNCTION void operator()(std::int64_t piece) const {
+    std::int64_t const begin = cut.begin(piece);
+    std::int64_t const end = cut.end(piece);
+    Real* WEFT_RESTRICT const dw = grad_weight;
+    for (std::int64_t r = 0; r < rows; ++r) {
+      Real const* WEFT_RESTRICT const x = in + r * cut.columns;
+      Real const* WEFT_RESTRICT const dy = grad_out + r * cut.columns;
+      Real const scale = rstd[r];
+      WEFT_INDEPENDENT
+      for (std::int64_t c = begin; c < end; ++c) dw[c] += dy[c] * (x[c] * scale);
+    }
+  }
+};
+
+}  // namespace kernels
+
+/// Root-mean-square normalisation (Zhang and Sennrich 2019) over rows [rows][columns]: a layer norm without mean and
+/// bias. Keeps one number a row; the normalised rows are made again in backward.
+struct rms_norm {
+  template <class Real, class Space>
+  static void forward(layer_context<Real, Space> const& context, std::int64_t rows, std::int64_t columns,
+                      double epsilon, Real const* in, Real const* weight, Real* out, Real* rstd) {
+    execution::for_each(context.space(), rows,
+                        kernels::rms_norm_forward<Real>{in, weight, out, rstd, static_cast<Real>(epsilon), columns});
+  }
+
+  /// grad_in = d(norm)/d(in) grad_out + residual; `again` receives the forward output.
+  template <class Real, class Space>
+  static void backward_input(layer_context<Real, Space> const& context, std::int64_t rows, std::int64_t columns,
+                             Real const* in, Real const* weight, Real const* rstd, Real const* grad_out,
+                             Real const* residual, Real* grad_in, Real* again) {
+    execution::for_each(
+        context.space(), rows,
+        kernels::rms_norm_backward<Real>{in, weight, rstd, grad_out, residual, grad_in, again, columns});
+  }
+
+  template <class Real, class Space>
+  static void backward_weight(layer_context<Real, Space> const& context, std::int64_t rows, std::int64_t columns,
+                              Real const* in, Real const* rstd, Real const* grad_out, Real* grad_weight) {
+    auto const cut = execution::cut_columns(context.space(), columns);
+    execution::for_each(context.space(), cut.pieces(),
+                        kernels::rms_norm_weights<Real>{in, rstd, grad_out, grad_weight, rows, cut});
+  }
+};
+
+}  // namespace weft::inline v1::model
