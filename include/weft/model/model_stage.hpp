@@ -76,6 +76,10 @@ class model_stage {
     if (!(rate >= 0.0 && rate < 1.0))
       throw error("weft::model_stage: the dropout rate " + std::to_string(rate) +
                   " is no probability below 1; choose one from 0 to 0.99");
+    if constexpr (requires { Model::has_dropout; })
+      if (!Model::has_dropout && rate > 0.0)
+        throw error("weft::model_stage: this model has no dropout, and " + std::to_string(rate) +
+                    " asks for some; set the rate to 0");
     dropout_rate_ = rate;
   }
 
