@@ -5,6 +5,7 @@
 #include "token_source.hpp"
 
 #include <weft/model/gpt2.hpp>
+#include <weft/model/llama.hpp>
 #include <weft/schedule/make_program.hpp>
 #include <weft/train/state.hpp>
 #include <weft/train/trainer.hpp>
@@ -15,24 +16,33 @@
 #include <string>
 #include <vector>
 
-/// A GPT-2 small enough to train five steps in a blink, and everything that a run of it leaves behind, so that two runs
-/// can be compared to the last bit.
+/// A GPT-2 and a Llama small enough to train five steps in a blink, and everything that a run of one leaves behind, so
+/// that two runs can be compared to the last bit.
 namespace tiny_training {
 
 using tiny =
     weft::model::gpt2<weft::model::gpt_size{.vocabulary = 31, .positions = 12, .width = 16, .heads = 2, .blocks = 5}>;
+using tiny_llama = weft::model::llama<weft::model::llama_size{
+    .vocabulary = 31, .positions = 12, .width = 16, .heads = 4, .kv_heads = 2, .hidden = 24, .blocks = 5}>;
+static_assert(tiny_llama::layer_count == tiny::layer_count && tiny_llama::vocabulary == tiny::vocabulary);
 using space = Kokkos::DefaultHostExecutionSpace;
 
 struct plan {
   std::string schedule = "serial";
-  int ranks = 1;
-  int micro_batches = 3;
+  int ranks = 1;  ///< of one pipeline
+  int micro_batches = 3;  ///< of each pipeline
   bool recompute = false;
   int evaluate_every = 0;
   double dropout = 0.0;
   std::vector<weft::topology::layer_range> partition{};
   int switch_at = -1;  ///< save after this step and go on with `then`
   std::vector<plan> then{};
+  int data_ranks = 1;
+  int gradient_groups = 1;
+  std::string reduction = "ring";
+  bool ignore_unevenly = false;  ///< most targets of the first sequences are not counted
+
+  [[nodiscard]] int groups() const { return data_ranks * gradient_groups; }
 };
 
 struct outcome {
@@ -47,17 +57,23 @@ inline constexpr int length = 12;
 inline constexpr int default_steps = 5;
 
 /// Steps [first, last) on one rank of `door`; rank 0 fills `result`. Collective.
-inline void train(weft::transport::endpoint& door, plan const& how, int first, int last, outcome& result) {
+template <class Model = tiny>
+void train(weft::transport::endpoint& door, plan const& how, int first, int last, outcome& result) {
   weft::train::trainer_options options;
-  options.extents = {(sequences + how.micro_batches - 1) / how.micro_batches, length};
+  int const micro_batches = how.micro_batches * how.groups();
+  options.extents = {(sequences + micro_batches - 1) / micro_batches, length};
   options.learning_rate = {1e-2, 2, 8, 0.1};
   options.seed = 5;
   options.dropout = how.dropout;
   options.partition = how.partition;
   options.deadline = 60.0;
-  weft::train::trainer<tiny, float, space> trainer(
-      weft::schedule::make_program(how.schedule, door.size(), how.micro_batches, {.recompute = how.recompute}), door,
-      options);
+  options.gradient_groups = how.gradient_groups;
+  options.reduction = weft::collective::all_reduce_choice(how.reduction);
+  options.compare_replicas_every = 1;
+  weft::train::trainer<Model, float, space> trainer(
+      weft::schedule::make_program(how.schedule, door.size() / how.data_ranks, how.micro_batches * how.gradient_groups,
+                                   {.recompute = how.recompute, .reduce_over_data = how.data_ranks > 1}),
+      door, options);
   if (first > 0) {
     weft::train::restore_state(trainer, true, [&](char const* kind, auto const& parameter, float* out) {
       auto const& saved = result.state.at(std::string(kind) + parameter.name);
@@ -66,15 +82,15 @@ inline void train(weft::transport::endpoint& door, plan const& how, int first, i
     trainer.set_steps_done(first, first);
   }
   for (int step = first; step < last; ++step) {
-    token_source const batch(tiny::vocabulary, sequences, length, static_cast<unsigned>(step));
+    token_source const batch(Model::vocabulary, sequences, length, static_cast<unsigned>(step));
     auto const done = trainer.step(batch.view(how.micro_batches, static_cast<std::uint64_t>(step)));
     if (door.rank() == 0) {
       result.losses.push_back(done.loss);
       result.norms.push_back(done.gradient_norm);
     }
     if (how.evaluate_every > 0 && step % how.evaluate_every == 0) {
-      token_source const other(tiny::vocabulary, sequences, length, 999);
-      auto view = other.view(how.micro_batches, 0);
+      token_source const other(Model::vocabulary, sequences, length, 999);
+      auto view = other.view(micro_batches, 0);
       view.training = false;
       trainer.evaluate(view);
     }
@@ -88,13 +104,14 @@ inline void train(weft::transport::endpoint& door, plan const& how, int first, i
 }
 
 /// The plan with ranks as threads.
-inline outcome run(plan const& how, int steps = default_steps) {
+template <class Model = tiny>
+outcome run(plan const& how, int steps = default_steps) {
   outcome result;
   int const first = how.switch_at < 0 ? steps : how.switch_at;
-  weft::transport::in_process::run(how.ranks, [&](auto& door) { train(door, how, 0, first, result); });
+  weft::transport::in_process::run(how.ranks * how.data_ranks, [&](auto& door) { train<Model>(door, how, 0, first, result); });
   if (first < steps) {
     plan const& then = how.then.front();
-    weft::transport::in_process::run(then.ranks, [&](auto& door) { train(door, then, first, steps, result); });
+    weft::transport::in_process::run(then.ranks * then.data_ranks, [&](auto& door) { train<Model>(door, then, first, steps, result); });
   }
   return result;
 }
