@@ -23,17 +23,18 @@ bool everywhere(weft::transport::endpoint& door, bool on_root) {
 
 }  // namespace
 
-TEST_CASE("mpi trainer: the bits of the serial run, whatever the schedule, with recompute and evaluation") {
+TEST_CASE_TEMPLATE("mpi trainer: the bits of the serial run, whatever the schedule, with recompute and evaluation",
+                   Model, tiny, tiny_llama) {
   weft::transport::mpi door(MPI_COMM_WORLD);
-  auto const serial = run({});
-  for (std::string const schedule : {"gpipe", "1f1b"})
+  auto const serial = run<Model>({});
+  for (std::string const schedule : {"gpipe", "1f1b", "zb-h1"})
     for (bool const recompute : {false, true})
       for (int const evaluate_every : {0, 1}) {
         CAPTURE(schedule);
         CAPTURE(recompute);
         outcome result;
-        train(door, {.schedule = schedule, .recompute = recompute, .evaluate_every = evaluate_every}, 0, default_steps,
-              result);
+        train<Model>(door, {.schedule = schedule, .recompute = recompute, .evaluate_every = evaluate_every}, 0,
+                     default_steps, result);
         CHECK(everywhere(door, result == serial));
       }
 }
@@ -42,9 +43,12 @@ TEST_CASE("mpi trainer: fewer micro-batches than ranks, and one sequence each") 
   weft::transport::mpi door(MPI_COMM_WORLD);
   for (int const micro_batches : {1, 2, 7}) {
     auto const serial = run({.micro_batches = micro_batches});
-    outcome result;
-    train(door, {.schedule = "1f1b", .micro_batches = micro_batches}, 0, default_steps, result);
-    CHECK(everywhere(door, result == serial));
+    for (std::string const schedule : {"1f1b", "zb-h1"}) {
+      CAPTURE(schedule);
+      outcome result;
+      train(door, {.schedule = schedule, .micro_batches = micro_batches}, 0, default_steps, result);
+      CHECK(everywhere(door, result == serial));
+    }
   }
 }
 

@@ -32,7 +32,7 @@ run serial2 1 --schedule serial --micro-batches 2
 [ -s "$work/serial/losses.csv" ] || { cat "$work/log"; exit 1; }
 cmp -s "$work/serial/losses.csv" "$work/serial2/losses.csv" && wrong "another cut into micro-batches must show in the bits"
 
-for schedule in gpipe 1f1b; do
+for schedule in gpipe 1f1b zb-h1; do
   for ranks in 1 2 3 4; do
     run "$schedule-$ranks" "$ranks" --schedule "$schedule" --micro-batches 3
     compare "$schedule on $ranks ranks" "$work/$schedule-$ranks"
@@ -50,6 +50,8 @@ run blind 2 --schedule 1f1b --micro-batches 3 --eval-every 0
 compare "no evaluation" "$work/blind"
 run uneven 4 --schedule 1f1b --micro-batches 3 --partition 1,0,4,1
 compare "layers that do not divide, an empty stage" "$work/uneven"
+run uneven-zb 4 --schedule zb-h1 --micro-batches 3 --partition 1,0,4,1 --recompute full
+compare "the same under zb-h1, with recompute" "$work/uneven-zb"
 
 # Saved on three ranks, gone on with on two, then on one.
 run resumed 3 --schedule 1f1b --micro-batches 3 --save-every 2

@@ -12,40 +12,62 @@ using namespace tiny_training;
 using weft::transport::endpoint;
 using weft::transport::in_process;
 
-TEST_CASE("trainer: losses, norms, weights and moments are the serial run's, bit for bit") {
-  auto const serial = run({});
+namespace {
+
+// Large enough that padding does not matter.
+using wide =
+    weft::model::gpt2<weft::model::gpt_size{.vocabulary = 64, .positions = 64, .width = 64, .heads = 4, .blocks = 4}>;
+using wide_llama = weft::model::llama<weft::model::llama_size{
+    .vocabulary = 64, .positions = 64, .width = 64, .heads = 4, .kv_heads = 1, .hidden = 160, .blocks = 4}>;
+
+}  // namespace
+
+TEST_CASE_TEMPLATE("trainer: losses, norms, weights and moments are the serial run's, bit for bit", Model, tiny,
+                   tiny_llama) {
+  auto const serial = run<Model>({});
   REQUIRE(serial.losses.size() == 5);
   CHECK(serial.losses[4] < serial.losses[0]);
-  for (std::string const schedule : {"gpipe", "1f1b"})
+  for (std::string const schedule : {"gpipe", "1f1b", "zb-h1"})
     for (int ranks = 1; ranks <= 4; ++ranks)
       for (bool const recompute : {false, true}) {
         CAPTURE(schedule);
         CAPTURE(ranks);
         CAPTURE(recompute);
-        CHECK(run({.schedule = schedule, .ranks = ranks, .recompute = recompute}) == serial);
+        CHECK(run<Model>({.schedule = schedule, .ranks = ranks, .recompute = recompute}) == serial);
       }
-  CHECK(run({.recompute = true}) == serial);
+  CHECK(run<Model>({.recompute = true}) == serial);
 }
 
-TEST_CASE("trainer: fewer micro-batches than ranks") {
+TEST_CASE_TEMPLATE("trainer: fewer micro-batches than ranks", Model, tiny, tiny_llama) {
   for (int const micro_batches : {1, 2}) {
-    auto const serial = run({.micro_batches = micro_batches});
-    for (std::string const schedule : {"gpipe", "1f1b"})
-      CHECK(run({.schedule = schedule, .ranks = 4, .micro_batches = micro_batches}) == serial);
+    auto const serial = run<Model>({.micro_batches = micro_batches});
+    for (std::string const schedule : {"gpipe", "1f1b", "zb-h1"})
+      CHECK(run<Model>({.schedule = schedule, .ranks = 4, .micro_batches = micro_batches}) == serial);
   }
 }
 
-TEST_CASE("trainer: any partition gives the same bits, empty stages too") {
-  auto const serial = run({});
+TEST_CASE("trainer: I and W apart, with more micro-batches than ranks, and one sequence each") {
+  for (int const micro_batches : {5, 7}) {
+    auto const serial = run({.micro_batches = micro_batches});
+    for (int ranks = 2; ranks <= 4; ++ranks)
+      CHECK(run({.schedule = "zb-h1", .ranks = ranks, .micro_batches = micro_batches}) == serial);
+    CHECK(run({.schedule = "zb-h1", .ranks = 3, .micro_batches = micro_batches, .recompute = true}) == serial);
+  }
+}
+
+TEST_CASE_TEMPLATE("trainer: any partition gives the same bits, empty stages too", Model, tiny, tiny_llama) {
+  auto const serial = run<Model>({});
   using ranges = std::vector<weft::topology::layer_range>;
   for (ranges const& partition : {ranges{{0, 1}, {1, 7}}, ranges{{0, 6}, {6, 7}}, ranges{{0, 1}, {1, 1}, {1, 7}},
                                   ranges{{0, 3}, {3, 3}, {3, 3}, {3, 7}}, ranges{{0, 2}, {2, 5}, {5, 7}}})
-    CHECK(run({.schedule = "1f1b", .ranks = static_cast<int>(partition.size()), .partition = partition}) == serial);
+    for (std::string const schedule : {"1f1b", "zb-h1"})
+      CHECK(run<Model>({.schedule = schedule, .ranks = static_cast<int>(partition.size()), .partition = partition}) ==
+            serial);
 }
 
-TEST_CASE("trainer: evaluation disturbs nothing") {
-  CHECK(run({.schedule = "1f1b", .ranks = 3, .evaluate_every = 1}) == run({}));
-  CHECK(run({.evaluate_every = 2}) == run({}));
+TEST_CASE_TEMPLATE("trainer: evaluation disturbs nothing", Model, tiny, tiny_llama) {
+  CHECK(run<Model>({.schedule = "1f1b", .ranks = 3, .evaluate_every = 1}) == run<Model>({}));
+  CHECK(run<Model>({.evaluate_every = 2}) == run<Model>({}));
 }
 
 TEST_CASE("trainer: dropout draws the same numbers in every split, in recompute too") {
@@ -53,16 +75,22 @@ TEST_CASE("trainer: dropout draws the same numbers in every split, in recompute 
   CHECK(serial.losses != run({}).losses);
   CHECK(run({.schedule = "1f1b", .ranks = 3, .dropout = 0.2}) == serial);
   CHECK(run({.schedule = "gpipe", .ranks = 2, .recompute = true, .dropout = 0.2}) == serial);
+  CHECK(run({.schedule = "zb-h1", .ranks = 3, .dropout = 0.2}) == serial);
+  CHECK(run({.schedule = "zb-h1", .ranks = 4, .recompute = true, .dropout = 0.2}) == serial);
 }
 
-TEST_CASE("trainer: saved on some ranks, resumed on others, equals the uninterrupted run") {
-  auto const serial = run({});
+TEST_CASE_TEMPLATE("trainer: saved on some ranks, resumed on others, equals the uninterrupted run", Model, tiny,
+                   tiny_llama) {
+  auto const serial = run<Model>({});
   plan const two{.schedule = "gpipe", .ranks = 2};
-  CHECK(run({.schedule = "1f1b", .ranks = 4, .switch_at = 2, .then = {two}}) == serial);
-  CHECK(run({.switch_at = 3, .then = {{.schedule = "1f1b", .ranks = 3, .recompute = true}}}) == serial);
+  CHECK(run<Model>({.schedule = "1f1b", .ranks = 4, .switch_at = 2, .then = {two}}) == serial);
+  CHECK(run<Model>({.switch_at = 3, .then = {{.schedule = "1f1b", .ranks = 3, .recompute = true}}}) == serial);
+  CHECK(run<Model>({.schedule = "zb-h1", .ranks = 3, .switch_at = 2, .then = {two}}) == serial);
 }
 
-TEST_CASE("trainer: loss and gradient weigh every counted token alike, however sequences fall into micro-batches") {
+TEST_CASE_TEMPLATE(
+    "trainer: loss and gradient weigh every counted token alike, however sequences fall into micro-batches", Model,
+    tiny, tiny_llama) {
   // targets that are not counted fall unevenly over the sequences
   auto first_step = [](int micro_batches, bool is_turned) {
     weft::train::step_result result;
@@ -70,8 +98,8 @@ TEST_CASE("trainer: loss and gradient weigh every counted token alike, however s
       weft::train::trainer_options options;
       options.extents = {sequences, length};
       options.deadline = 60.0;
-      weft::train::trainer<tiny, double, space> trainer(weft::schedule::make_program("serial", 1, micro_batches), door,
-                                                        options);
+      weft::train::trainer<Model, double, space> trainer(weft::schedule::make_program("serial", 1, micro_batches), door,
+                                                         options);
       token_source batch(tiny::vocabulary, sequences, length, 1);
       batch.ignore_unevenly();
       if (is_turned) batch.reverse_sequences();
@@ -109,37 +137,41 @@ TEST_CASE("trainer: loss and norm are known on every rank, the same") {
   CHECK(evaluated == std::vector<double>(3, evaluated[0]));
 }
 
-TEST_CASE("trainer: memory that the proof announces is what the run holds, within 5 %") {
-  for (bool const recompute : {false, true})
-    for (int ranks = 1; ranks <= 3; ++ranks) {
-      std::vector<double> announced(static_cast<std::size_t>(ranks)), held(static_cast<std::size_t>(ranks));
-      in_process::run(ranks, [&](endpoint& door) {
-        weft::train::trainer_options options;
-        options.extents = {4, 64};
-        options.deadline = 60.0;
-        using model = weft::model::gpt2<weft::model::gpt_size{
-            .vocabulary = 64, .positions = 64, .width = 64, .heads = 4, .blocks = 4}>;
-        weft::train::trainer<model, float, space> trainer(
-            weft::schedule::make_program("1f1b", ranks, 4, {.recompute = recompute}), door, options);
-        token_source const batch(64, 16, 64, 1);
-        trainer.step(batch.view(4, 0));  // the first step allocates the last of it
-        auto const rank = static_cast<std::size_t>(door.rank());
-        auto const layers = weft::partition_of<model>(ranks, options.extents);
-        announced[rank] = static_cast<double>(
-            weft::memory_of_rank<model>(trainer.program(), layers, options.extents, door.rank()).total());
-        std::int64_t parameters = 0;
-        for (auto const& entry : trainer.stage().store().entries()) parameters += entry.elements;
-        held[rank] = static_cast<double>(trainer.stage().model().buffer_bytes()) +
-                     static_cast<double>(trainer.engine_of_training().wire_bytes() + trainer.stage().tied_bytes()) +
-                     static_cast<double>(parameters) * sizeof(float) * trainer.stage().store().copies;
-      });
-      for (std::size_t rank = 0; rank < announced.size(); ++rank) {
-        CAPTURE(ranks);
-        CAPTURE(rank);
-        CAPTURE(recompute);
-        CHECK(held[rank] == doctest::Approx(announced[rank]).epsilon(0.05));
-      }
+TEST_CASE_TEMPLATE("trainer: memory that the proof announces is what the run holds, within 5 %", Model, wide,
+                   wide_llama) {
+  for (int variant = 0; variant < 12; ++variant) {
+    int const ranks = 1 + variant % 3;
+    bool const recompute = variant / 3 % 2 == 1;
+    char const* const schedule = variant / 6 == 0 ? "1f1b" : "zb-h1";
+    std::vector<double> announced(static_cast<std::size_t>(ranks)), held(static_cast<std::size_t>(ranks));
+    in_process::run(ranks, [&](endpoint& door) {
+      weft::train::trainer_options options;
+      options.extents = {4, 64};
+      options.deadline = 60.0;
+      using model = weft::model::gpt2<weft::model::gpt_size{
+          .vocabulary = 64, .positions = 64, .width = 64, .heads = 4, .blocks = 4}>;
+      weft::train::trainer<Model, float, space> trainer(
+          weft::schedule::make_program(schedule, ranks, 4, {.recompute = recompute}), door, options);
+      token_source const batch(64, 16, 64, 1);
+      trainer.step(batch.view(4, 0));  // the first step allocates the last of it
+      auto const rank = static_cast<std::size_t>(door.rank());
+      auto const layers = weft::partition_of<Model>(ranks, options.extents);
+      announced[rank] = static_cast<double>(
+          weft::memory_of_rank<Model>(trainer.program(), layers, options.extents, door.rank()).total());
+      std::int64_t parameters = 0;
+      for (auto const& entry : trainer.stage().store().entries()) parameters += entry.elements;
+      held[rank] = static_cast<double>(trainer.stage().model().buffer_bytes()) +
+                   static_cast<double>(trainer.engine_of_training().wire_bytes() + trainer.stage().tied_bytes()) +
+                   static_cast<double>(parameters) * sizeof(float) * trainer.stage().store().copies;
+    });
+    for (std::size_t rank = 0; rank < announced.size(); ++rank) {
+      CAPTURE(schedule);
+      CAPTURE(ranks);
+      CAPTURE(rank);
+      CAPTURE(recompute);
+      CHECK(held[rank] == doctest::Approx(announced[rank]).epsilon(0.05));
     }
+  }
 }
 
 TEST_CASE("trainer: a gradient that is not finite, on one stage, changes no weight on any") {
