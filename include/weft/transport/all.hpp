@@ -11,4 +11,7 @@
 #include <weft/transport/in_process.hpp>
 #include <weft/transport/mpi.hpp>
 #include <weft/transport/run_collective.hpp>
+#include <weft/transport/running_all_reduce.hpp>
+#include <weft/transport/running_collective.hpp>
+#include <weft/transport/subgroup.hpp>
 #include <weft/transport/wait.hpp>

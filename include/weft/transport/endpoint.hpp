@@ -3,12 +3,15 @@
 #pragma once
 
 #include <weft/config.hpp>
+#include <weft/error.hpp>
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace weft::inline v1::transport {
 
@@ -17,6 +20,22 @@ struct request {
   std::uintptr_t handle = 0;
   bool pending = false;
   bool is_send = false;
+  bool is_collective = false;
+};
+
+/// What a transport's library can sum.
+enum class summand : std::uint8_t { f32, f64 };
+
+/// The collectives of a transport's own library, among ranks that were fixed when it was made.
+class library_collectives {
+ public:
+  library_collectives() = default;
+  library_collectives(library_collectives const&) = delete;
+  library_collectives& operator=(library_collectives const&) = delete;
+  virtual ~library_collectives() = default;
+
+  /// Posts data[i] = sum over the ranks, in an order of additions of the library's own; `endpoint::test` completes it.
+  [[nodiscard]] virtual request all_reduce(void* data, std::int64_t elements, summand type) = 0;
 };
 
 /// One rank's door to the others: posts, tests, and the failure channel. Everything above (engine, collectives,
@@ -33,6 +52,9 @@ class endpoint {
 
   [[nodiscard]] virtual int rank() const = 0;
   [[nodiscard]] virtual int size() const = 0;
+
+  /// What messages to people call a rank: its number in the outermost endpoint that this one is a part of.
+  [[nodiscard]] virtual int global_rank(int rank) const { return rank; }
 
   /// Posts; never block. Messages of one (peer, tag) pair arrive in the order they were posted. Tags are 0..32767.
   [[nodiscard]] virtual request send(void const* data, std::size_t bytes, int peer, int tag) = 0;
@@ -61,6 +83,23 @@ class endpoint {
   /// Held around whatever launches kernels. Where ranks are threads it is one lock for the process (Kokkos kernels
   /// must not be launched by several threads at once); elsewhere it costs nothing. Never held while waiting.
   [[nodiscard]] virtual std::unique_lock<std::mutex> launch_lock() = 0;
+
+  /// The transport's library among `members`, ranks of this endpoint of which the calling one is a member; empty where
+  /// the transport has none. Collective over the members; blocks. Must not outlive this endpoint.
+  [[nodiscard]] virtual std::unique_ptr<library_collectives> make_library(std::vector<int> const& members) {
+    static_cast<void>(members);
+    return {};
+  }
+
+  /// Posts a sum over all ranks of this endpoint, by the transport's own library. Throws where there is none.
+  [[nodiscard]] virtual request library_all_reduce(void* data, std::int64_t elements, summand type) {
+    static_cast<void>(data), static_cast<void>(elements), static_cast<void>(type);
+    throw error(
+        "weft::transport: this transport has no library of collectives, so there is no all-reduce \"mpi\"; choose "
+        "ring, "
+        "recursive-doubling, recursive-halving, tree or hierarchical, or run over MPI",
+        {.rank = global_rank(rank())});
+  }
 };
 
 }  // namespace weft::inline v1::transport

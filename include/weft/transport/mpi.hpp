@@ -13,8 +13,12 @@
 #include <array>
 #include <chrono>
 #include <cstring>
+#include <exception>
+#include <limits>
+#include <memory>
 #include <new>
 #include <string>
+#include <vector>
 
 namespace weft::inline v1::transport {
 
@@ -85,9 +89,10 @@ class mpi final : public endpoint {
       posted.handle = pack(handle);
       return false;
     }
+    bool const has_status = !posted.is_send && !posted.is_collective;
     posted = {};
     MPI_Count bytes = 0;
-    MPI_Get_elements_x(&status, MPI_BYTE, &bytes);
+    if (has_status) MPI_Get_elements_x(&status, MPI_BYTE, &bytes);
     received_ = bytes == MPI_UNDEFINED ? 0 : static_cast<std::size_t>(bytes);
     return true;
   }
@@ -98,8 +103,13 @@ class mpi final : public endpoint {
     if (!posted.pending) return true;
     MPI_Request handle = unpack(posted);
     bool const is_send = posted.is_send;
+    bool const is_collective = posted.is_collective;
     posted = {};
     has_failed_ = true;
+    if (is_collective) {  // may be neither cancelled nor freed: done already, or its buffer stays with MPI
+      int is_done = 0;
+      return MPI_Test(&handle, &is_done, MPI_STATUS_IGNORE) == MPI_SUCCESS && is_done != 0;
+    }
     if (!is_send) {  // cancelled or complete: either way this rank alone decides, and the buffer is free
       MPI_Cancel(&handle);
       MPI_Wait(&handle, MPI_STATUS_IGNORE);
@@ -151,6 +161,15 @@ class mpi final : public endpoint {
 
   [[nodiscard]] std::unique_lock<std::mutex> launch_lock() override { return {}; }
 
+  [[nodiscard]] std::unique_ptr<library_collectives> make_library(std::vector<int> const& members) override {
+    return std::make_unique<group_library>(*this, members);
+  }
+
+  /// MPI_Iallreduce.
+  [[nodiscard]] request library_all_reduce(void* data, std::int64_t elements, summand type) override {
+    return post_sum(data_, data, elements, type);
+  }
+
   /// The communicator of the data messages, for code that talks MPI beside weft (a benchmark's peer).
   [[nodiscard]] MPI_Comm communicator() const { return data_; }
 
@@ -199,6 +218,51 @@ class mpi final : public endpoint {
     }
     return {pack(handle), true, is_send};
   }
+
+  request post_sum(MPI_Comm ranks, void* data, std::int64_t elements, summand type) const {
+    if (elements > (std::numeric_limits<int>::max)())
+      throw error("weft::transport::mpi: MPI_Iallreduce takes no more than 2,147,483,647 numbers, and " +
+                      std::to_string(elements) + " were given; reduce them in several parts",
+                  {.rank = rank_});
+    MPI_Request handle = MPI_REQUEST_NULL;
+    check(MPI_Iallreduce(MPI_IN_PLACE, data, static_cast<int>(elements), type == summand::f32 ? MPI_FLOAT : MPI_DOUBLE,
+                         MPI_SUM, ranks, &handle),
+          "MPI_Iallreduce");
+    return {pack(handle), true, false, true};
+  }
+
+  /// A communicator of its own for some of the ranks. Made and freed collectively over them.
+  class group_library final : public library_collectives {
+   public:
+    group_library(mpi& door, std::vector<int> const& members) : door_(door) {
+      MPI_Group all = MPI_GROUP_NULL;
+      MPI_Group some = MPI_GROUP_NULL;
+      door_.check(MPI_Comm_group(door_.data_, &all), "MPI_Comm_group");
+      int code = MPI_Group_incl(all, static_cast<int>(members.size()), members.data(), &some);
+      MPI_Group_free(&all);
+      door_.check(code, "MPI_Group_incl");
+      code = MPI_Comm_create_group(door_.data_, some, 0, &ranks_);
+      MPI_Group_free(&some);
+      door_.check(code, "MPI_Comm_create_group");
+      MPI_Comm_set_errhandler(ranks_, MPI_ERRORS_RETURN);
+    }
+    ~group_library() override {
+      int is_finalised = 0;
+      MPI_Finalized(&is_finalised);
+      // Freeing is collective, and after a failure the others may be gone.
+      if (is_finalised != 0 || door_.has_failed_ || std::uncaught_exceptions() > exceptions_) return;
+      MPI_Comm_free(&ranks_);
+    }
+
+    [[nodiscard]] request all_reduce(void* data, std::int64_t elements, summand type) override {
+      return door_.post_sum(ranks_, data, elements, type);
+    }
+
+   private:
+    mpi& door_;
+    MPI_Comm ranks_ = MPI_COMM_NULL;
+    int exceptions_ = std::uncaught_exceptions();
+  };
 
   static MPI_Datatype large_type(std::size_t bytes) {
     std::size_t const chunks = bytes / chunk_bytes;

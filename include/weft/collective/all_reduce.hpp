@@ -1,0 +1,111 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <weft/collective/binomial_tree.hpp>
+#include <weft/collective/hierarchical.hpp>
+#include <weft/collective/recursive_doubling.hpp>
+#include <weft/collective/recursive_halving.hpp>
+#include <weft/collective/ring.hpp>
+#include <weft/collective/step_list.hpp>
+#include <weft/concepts/collective_policy.hpp>
+#include <weft/config.hpp>
+#include <weft/error.hpp>
+
+#include <charconv>
+#include <string>
+#include <string_view>
+
+namespace weft::inline v1::collective {
+
+/// The names of weft's own all-reduces, as command lines take them.
+inline constexpr char const* all_reduce_names[] = {ring::name, recursive_doubling::name, recursive_halving::name,
+                                                   binomial_tree::name, hierarchical::name};
+
+/// The transport's own all-reduce, by its library; see `endpoint::library_all_reduce`.
+inline constexpr char const* library_all_reduce_name = "mpi";
+
+/// The library's all-reduce as a policy of a plan. It promises no order of additions: repeatable and equal on all ranks
+/// with the MPIs that we know, but no serial run can have its bits.
+struct library {
+  static constexpr char const* name = library_all_reduce_name;
+};
+
+}  // namespace weft::inline v1::collective
+
+namespace weft::inline v1::detail {
+
+[[noreturn]] inline void refuse_all_reduce(std::string_view name) {
+  std::string names;
+  for (char const* const each : collective::all_reduce_names) names += std::string(each) + ", ";
+  throw error("weft::collective: there is no all-reduce \"" + std::string(name) + "\"; choose one of " + names +
+              "hierarchical:G (groups of G ranks) and " + collective::library_all_reduce_name +
+              " (the MPI library's own, over MPI alone)");
+}
+
+/// G of "hierarchical:G", 0 of "hierarchical", -1 of anything else.
+inline int group_size_of(std::string_view name) {
+  std::string_view const prefix = collective::hierarchical::name;
+  if (name.substr(0, prefix.size()) != prefix) return -1;
+  name.remove_prefix(prefix.size());
+  if (name.empty()) return 0;
+  if (name.front() != ':') return -1;
+  name.remove_prefix(1);
+  int size = -1;
+  auto const [end, problem] = std::from_chars(name.data(), name.data() + name.size(), size);
+  return problem == std::errc() && end == name.data() + name.size() && size >= 1 ? size : -1;
+}
+
+}  // namespace weft::inline v1::detail
+
+namespace weft::inline v1::collective {
+
+/// A step list by name: `all_reduce_names`, or "hierarchical:G". Throws `weft::error`, which lists them, for any other.
+inline step_list make_all_reduce(std::string_view name, int ranks) {
+  if (ranks < 1)
+    throw error("weft::collective: an all-reduce of " + std::to_string(ranks) + " ranks; ask for at least 1");
+  if (name == ring::name) return ring::all_reduce(ranks);
+  if (name == recursive_doubling::name) return recursive_doubling::all_reduce(ranks);
+  if (name == recursive_halving::name) return recursive_halving::all_reduce(ranks);
+  if (name == binomial_tree::name) return binomial_tree::all_reduce(ranks);
+  if (int const size = detail::group_size_of(name); size >= 0) return hierarchical::all_reduce(ranks, size);
+  if (name == library_all_reduce_name)
+    throw error("weft::collective: \"" + std::string(name) +
+                "\" is the MPI library's own all-reduce and has no step list; choose another one where the order of "
+                "additions must be known");
+  detail::refuse_all_reduce(name);
+}
+
+/// How sums over ranks are to be made: one of weft's step lists, or the library. A name that was checked.
+class all_reduce_choice {
+ public:
+  all_reduce_choice() = default;
+
+  /// Throws `weft::error`, which lists the names, for one that does not exist.
+  explicit all_reduce_choice(std::string_view name) : name_(name) {
+    if (!is_library()) static_cast<void>(list(1));
+  }
+
+  /// That of a policy, the user's own too.
+  template <collective_policy Policy>
+  [[nodiscard]] static all_reduce_choice of() {
+    all_reduce_choice made;
+    made.name_ = Policy::name;
+    made.make_ = [](int ranks) { return Policy::all_reduce(ranks); };
+    return made;
+  }
+
+  [[nodiscard]] std::string const& name() const { return name_; }
+  [[nodiscard]] bool is_library() const { return name_ == library_all_reduce_name; }
+
+  /// Throws where `is_library()`: the library's order of additions is its own affair.
+  [[nodiscard]] step_list list(int ranks) const {
+    return make_ != nullptr ? make_(ranks) : make_all_reduce(name_, ranks);
+  }
+
+ private:
+  step_list (*make_)(int ranks) = nullptr;
+  std::string name_ = ring::name;
+};
+
+}  // namespace weft::inline v1::collective

@@ -1,0 +1,90 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <weft/collective/binomial_tree.hpp>
+#include <weft/collective/recursive_halving.hpp>
+#include <weft/collective/step_list.hpp>
+#include <weft/config.hpp>
+
+namespace weft::inline v1::collective {
+
+/// Consecutive ranks form groups; the first rank of each is its leader. Groups reduce to their leaders, leaders
+/// all-reduce by recursive halving, and tell their groups. n ranks in G groups of g (the last one may be smaller), G
+/// chunks.
+///
+///     6 ranks, groups of 2      1 -> 0, 3 -> 2, 5 -> 4      binomial tree
+///                               0, 2, 4 all-reduce          recursive halving
+///                               0 -> 1, 2 -> 3, 4 -> 5      binomial tree
+///
+/// * 2 ceil(log2 g) rounds and those of recursive_halving on G ranks
+/// * between groups: 2 (G - 1)/G of the buffer sent by each leader, whatever g; inside: the whole buffer, up to
+///   ceil(log2 g) times by the leader
+/// * association: the sums of the groups, added up as recursive halving does it
+///
+/// Use it where ranks of a group are near to each other (one node) and groups are far apart: only leaders use the
+/// network. Not inside one node, where it sends more than ring or recursive_halving.
+/// `GroupSize`: ranks per node; 0 takes the integer square root of n, which balances both levels.
+template <int GroupSize = 0>
+struct hierarchical_of {
+  static_assert(GroupSize >= 0,
+                "weft::collective::hierarchical_of: a group has no rank; give its size, or 0 for sqrt(n)");
+
+  static constexpr char const* name = "hierarchical";
+
+  /// Every rank ends with the sum of every chunk.
+  [[nodiscard]] static constexpr step_list all_reduce(int ranks) { return all_reduce(ranks, GroupSize); }
+
+  /// The same for a group size that comes at run time.
+  [[nodiscard]] static constexpr step_list all_reduce(int ranks, int group_size) {
+    int const size = group_size > 0 ? (group_size < ranks ? group_size : ranks) : default_group_size(ranks);
+    int const count = (ranks + size - 1) / size;
+    step_list const leaders = recursive_halving::all_reduce(count);
+    int const inner = binomial_tree::reduce(size).rounds;
+    step_list list{ranks, count, 2 * inner + leaders.rounds,
+                   detail::buffer<step>(2 * (ranks - count) * count + leaders.size())};
+    int position = 0;
+    append_inner(list, position, size, 0, true);
+    for (int index = 0; index < leaders.size(); ++index) {
+      step moved = leaders.steps[index];
+      moved.round += inner;
+      moved.from *= size;
+      moved.to *= size;
+      list.steps[position++] = moved;
+    }
+    append_inner(list, position, size, inner + leaders.rounds, false);
+    return list;
+  }
+
+  [[nodiscard]] static constexpr int default_group_size(int ranks) {
+    int root = 1;
+    while ((root + 1) * (root + 1) <= ranks) ++root;
+    return root;
+  }
+
+ private:
+  /// All groups' trees, round by round; every message carries all chunks.
+  static constexpr void append_inner(step_list& list, int& position, int size, int first_round, bool is_reduce) {
+    auto const tree_of = [&](int members) {
+      if (is_reduce) return binomial_tree::reduce(members);  // no ?: here: g++ 12 destroys one of the two twice
+      return binomial_tree::broadcast(members);
+    };
+    step_list const whole = tree_of(size);
+    step_list const last = tree_of(list.ranks - (list.chunks - 1) * size);
+    for (int round = 0; round < whole.rounds; ++round)
+      for (int group = 0; group < list.chunks; ++group) {
+        step_list const& tree = group + 1 < list.chunks ? whole : last;
+        for (int index = 0; index < tree.size(); ++index) {
+          step const each = tree.steps[index];
+          if (each.round != round) continue;
+          for (int chunk = 0; chunk < list.chunks; ++chunk)
+            list.steps[position++] =
+                step{first_round + round, group * size + each.from, group * size + each.to, chunk, each.what};
+        }
+      }
+  }
+};
+
+using hierarchical = hierarchical_of<>;
+
+}  // namespace weft::inline v1::collective

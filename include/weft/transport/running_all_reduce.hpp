@@ -1,0 +1,102 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <weft/collective/all_reduce.hpp>
+#include <weft/config.hpp>
+#include <weft/error.hpp>
+#include <weft/transport/endpoint.hpp>
+#include <weft/transport/running_collective.hpp>
+#include <weft/transport/wait.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <type_traits>
+
+namespace weft::inline v1::transport {
+
+struct all_reduce_options {
+  std::int64_t segment_elements = 0;  ///< of one message; 0: `default_segment_bytes`. Changes no bit of the result
+};
+
+/// A sum over ranks under way in host memory, by one of weft's step lists or by the transport's library. Never blocks:
+/// `advance` posts, tests and adds. Collective over the endpoint's ranks: all of them construct it and start it with
+/// the same choice, number of elements and tag, libraries' ones in the same order too.
+///
+/// Several may be under way at once over one endpoint, each with a tag of its own (`schedule::running_tag`); they are
+/// completed in any order. One object serves any number of runs, one after the other, and allocates in its constructor
+/// alone. With a step list, the result has the bits of `collective::play_locally` on every rank; with the library, an
+/// order of additions of the library's own.
+template <class Number>
+class running_all_reduce {
+  static_assert(std::is_arithmetic_v<Number>,
+                "weft::transport::running_all_reduce: adds numbers; give float or double");
+
+ public:
+  running_all_reduce(endpoint& door, collective::all_reduce_choice const& how, std::int64_t elements, int tag,
+                     all_reduce_options const& options = {})
+      : door_(door),
+        elements_(elements) {
+    if (how.is_library()) {
+      if constexpr (!has_summand)
+        throw error("weft::transport::running_all_reduce: the library sums float and double alone; choose a step list",
+                    {.rank = door.global_rank(door.rank())});
+    } else {
+      own_.emplace(door, how.list(door.size()), elements, tag, "all_reduce",
+                   options.segment_elements > 0 ? options.segment_elements : default_segment_elements);
+    }
+  }
+  running_all_reduce(running_all_reduce const&) = delete;
+  running_all_reduce& operator=(running_all_reduce const&) = delete;
+  ~running_all_reduce() { give_up(); }
+
+  /// Begins to sum `data` of all ranks into `data` of each; it must stay where it is, untouched, until complete.
+  void start(Number* data) {
+    if (own_) return own_->start(data);
+    if constexpr (has_summand) {
+      if (library_.pending)
+        throw error(
+            "weft::transport::running_all_reduce: it is under way already; wait for it before it is started again",
+            {.rank = door_.global_rank(door_.rank())});
+      library_ = door_.library_all_reduce(data, elements_, std::is_same_v<Number, float> ? summand::f32 : summand::f64);
+    }
+  }
+
+  /// True once this rank's buffer holds the sum and may be changed. Does not block.
+  [[nodiscard]] bool advance() { return own_ ? own_->advance() : door_.test(library_); }
+
+  /// Advances until complete, letting other ranks run in between. Throws `remote_error` when another rank has failed,
+  /// and `error`, naming the rank it waits for, when nothing has happened for `deadline` seconds (0 or less: never).
+  void wait(double deadline) {
+    if (own_) return own_->wait(deadline);
+    transport::wait(door_, library_, deadline, [&] {
+      throw error("weft::transport: all_reduce: rank " + std::to_string(door_.global_rank(door_.rank())) + " waited " +
+                      std::to_string(static_cast<long>(deadline)) +
+                      " s for the library's all-reduce; a rank is slow, stopped, or does something else",
+                  {.rank = door_.global_rank(door_.rank())});
+    });
+  }
+
+  /// Abandons what is under way, after a failure. False where the transport may go on using the data: its owner must
+  /// then keep that memory for ever.
+  bool give_up() noexcept { return own_ ? own_->give_up() : door_.abandon(library_); }
+
+  [[nodiscard]] std::int64_t elements() const { return elements_; }
+
+  /// Memory beside the data: segments that have arrived and wait to be added.
+  [[nodiscard]] std::size_t scratch_bytes() const { return own_ ? own_->scratch_bytes() : 0; }
+
+ private:
+  static constexpr bool has_summand = std::is_same_v<Number, float> || std::is_same_v<Number, double>;
+  static constexpr std::int64_t default_segment_elements =
+      default_segment_bytes / static_cast<std::int64_t>(sizeof(Number));
+
+  endpoint& door_;
+  std::int64_t elements_;
+  std::optional<running_collective<Number>> own_;
+  request library_;
+};
+
+}  // namespace weft::inline v1::transport
