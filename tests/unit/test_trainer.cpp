@@ -148,8 +148,6 @@ TEST_CASE_TEMPLATE("trainer: memory that the proof announces is what the run hol
       weft::train::trainer_options options;
       options.extents = {4, 64};
       options.deadline = 60.0;
-      using model = weft::model::gpt2<weft::model::gpt_size{
-          .vocabulary = 64, .positions = 64, .width = 64, .heads = 4, .blocks = 4}>;
       weft::train::trainer<Model, float, space> trainer(
           weft::schedule::make_program(schedule, ranks, 4, {.recompute = recompute}), door, options);
       token_source const batch(64, 16, 64, 1);
