@@ -29,7 +29,7 @@ using space = Kokkos::DefaultHostExecutionSpace;
 
 struct plan {
   std::string schedule = "serial";
-  int ranks = 1;  ///< of one pipeline
+  int ranks = 1;          ///< of one pipeline
   int micro_batches = 3;  ///< of each pipeline
   bool recompute = false;
   int evaluate_every = 0;
@@ -82,8 +82,10 @@ void train(weft::transport::endpoint& door, plan const& how, int first, int last
     trainer.set_steps_done(first, first);
   }
   for (int step = first; step < last; ++step) {
-    token_source const batch(Model::vocabulary, sequences, length, static_cast<unsigned>(step));
-    auto const done = trainer.step(batch.view(how.micro_batches, static_cast<std::uint64_t>(step)));
+    token_source batch(Model::vocabulary, sequences, length, static_cast<unsigned>(step));
+    if (how.ignore_unevenly) batch.ignore_unevenly();
+    auto const done =
+        trainer.step(batch.view(how.micro_batches * how.gradient_groups, static_cast<std::uint64_t>(step)));
     if (door.rank() == 0) {
       result.losses.push_back(done.loss);
       result.norms.push_back(done.gradient_norm);
@@ -108,10 +110,12 @@ template <class Model = tiny>
 outcome run(plan const& how, int steps = default_steps) {
   outcome result;
   int const first = how.switch_at < 0 ? steps : how.switch_at;
-  weft::transport::in_process::run(how.ranks * how.data_ranks, [&](auto& door) { train<Model>(door, how, 0, first, result); });
+  weft::transport::in_process::run(how.ranks * how.data_ranks,
+                                   [&](auto& door) { train<Model>(door, how, 0, first, result); });
   if (first < steps) {
     plan const& then = how.then.front();
-    weft::transport::in_process::run(then.ranks * then.data_ranks, [&](auto& door) { train<Model>(door, then, first, steps, result); });
+    weft::transport::in_process::run(then.ranks * then.data_ranks,
+                                     [&](auto& door) { train<Model>(door, then, first, steps, result); });
   }
   return result;
 }

@@ -90,8 +90,31 @@ TEST_CASE("plan: dynamic ranks and counts are checked at start-up, with the same
   CHECK(why([] { return fixed::program(5); }) == "weft::mesh: pipeline 4 needs 4 ranks, not 5; start 4");
   CHECK(why([] { return fixed::program(4, 9); }).find("micro_batches<8>, not 9") != std::string::npos);
   CHECK(with_data::program(2).view().ranks() == 2);
-  CHECK(why([] { return with_data::program(4); }).find(WEFT_WORDS_UNUSED_AXIS " (axis data has 2)") !=
+  CHECK(with_data::program(6).view().ranks() == 2);
+  CHECK(with_data::program(6).view().work.reduces_over_data);
+  using with_tensor =
+      plan<schedule::gpipe, weft::micro_batches<4>,
+           weft::mesh<weft::axis<weft::pipeline_axis, 2>, weft::axis<weft::tensor_axis, weft::dynamic>>>;
+  CHECK(with_tensor::program(2).view().ranks() == 2);
+  CHECK(why([] { return with_tensor::program(4); }).find(WEFT_WORDS_UNUSED_AXIS " (axis tensor has 2)") !=
         std::string::npos);
+}
+
+TEST_CASE("plan: the data axis may come when the program starts, and the pipeline is proved all the same") {
+  using open_data = plan<schedule::one_f_one_b, weft::micro_batches<8>, weft::reduce_gradients<weft::collective::ring>,
+                         weft::mesh<weft::axis<weft::pipeline_axis, 4>, weft::axis<weft::data_axis, weft::dynamic>>>;
+  static_assert(open_data::known_while_compiling && open_data::data_ranks == weft::dynamic);
+  static_assert(open_data::report.peak_activations == 4 && open_data::report.ranks == 4);
+  static_assert(open_data::view().work.reduces_over_data);
+  auto const last = open_data::view().row(3);
+  CHECK(last[last.size - 4].group == static_cast<int>(schedule::reduction::data));
+  CHECK(last[last.size - 3].group == static_cast<int>(schedule::reduction::tied));
+  CHECK(schedule::digest(open_data::view()) == schedule::digest(open_data::program(12).view()));
+  CHECK(why([] { return open_data::program(6); }) ==
+        "weft::mesh: pipeline 4 x data dynamic needs a multiple of 4 ranks, not 6; start 4 or 8");
+  using one = plan<schedule::one_f_one_b, weft::micro_batches<8>,
+                   weft::mesh<weft::axis<weft::pipeline_axis, 4>, weft::axis<weft::data_axis, 1>>>;
+  static_assert(!one::view().work.reduces_over_data);
 }
 
 TEST_CASE("plan: every shape up to 6 x 9 is the same by both ways") {

@@ -189,6 +189,8 @@ class model_stage {
     }
   }
 
+  /// For each entry of `parameters()`, the layer it belongs to.
+  [[nodiscard]] std::vector<int> const& layer_of_entry() const { return layer_of_entry_; }
   [[nodiscard]] store_type& parameters() { return store_; }
   [[nodiscard]] store_type const& parameters() const { return store_; }
 
@@ -324,6 +326,7 @@ class model_stage {
                         std::to_string(layer_parameters<Real>::most) + "; cut it into several layers",
                     {.stage = stage});
       entry += place.entries;
+      layer_of_entry_.insert(layer_of_entry_.end(), static_cast<std::size_t>(place.entries), number);
       visit(number, [&](auto tag) {
         using layer = typename decltype(tag)::type;
         has_embedding_ = has_embedding_ || layer::is_first;
@@ -481,6 +484,7 @@ class model_stage {
   Space space_;
   blas::handle<Space> blas_;
   store_type store_;
+  std::vector<int> layer_of_entry_;
   std::vector<stage_data> stages_;
   bytes workspace_;
   token_view inputs_;

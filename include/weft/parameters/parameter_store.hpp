@@ -82,6 +82,13 @@ class parameter_store {
   [[nodiscard]] view_type gradient(entry const& which, int group = 0) const {
     return view(of(which).gradient[static_cast<std::size_t>(group)], which);
   }
+  /// The gradients of consecutive entries of one stage, with the zeros between them: entries [first, last).
+  [[nodiscard]] view_type gradients(std::size_t first, std::size_t last, int group = 0) const {
+    entry const& begin = entries_[first];
+    entry const& end = entries_[last - 1];
+    return view_type(of(begin).gradient[static_cast<std::size_t>(group)].data() + begin.offset,
+                     static_cast<std::size_t>(end.offset + end.elements - begin.offset));
+  }
   [[nodiscard]] int gradient_groups() const { return gradient_groups_; }
   [[nodiscard]] view_type next_value(entry const& which) const { return view(of(which).value[1 - current_], which); }
   [[nodiscard]] view_type next_first_moment(entry const& which) const {
@@ -100,6 +107,9 @@ class parameter_store {
     Kokkos::deep_copy(space, next_first_moment(which), first_moment(which));
     Kokkos::deep_copy(space, next_second_moment(which), second_moment(which));
   }
+
+  /// Never gives the buffers back: for gradients that a transport may go on reading after a failure.
+  void keep_for_ever() const { static_cast<void>(new std::vector<stage_buffers>(buffers_)); }
 
   /// Queues on `space`; does not wait.
   void zero_gradients(Space const& space) const {

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <weft/collective/all_reduce.hpp>
+#include <weft/collective/association.hpp>
+#include <weft/collective/check.hpp>
 #include <weft/concepts/collective_policy.hpp>
 #include <weft/config.hpp>
 #include <weft/error.hpp>
@@ -24,6 +26,15 @@
 namespace weft::inline v1 {
 
 namespace plan_detail {
+
+/// A policy of the user's own is held to what weft's are held to, for the very number of ranks.
+template <class Reduction, int DataRanks>
+constexpr bool gives_every_sum_once() {
+  if constexpr (collective_policy<Reduction> && DataRanks > 1)
+    return collective::check(Reduction::all_reduce(DataRanks), collective::goal::all_reduce).correct() &&
+           collective::has_one_association(Reduction::all_reduce(DataRanks));
+  return true;
+}
 
 /// The policies of a plan by name, each checked: one static_assert per clause.
 template <class... Policies>
@@ -67,15 +78,7 @@ struct settings {
   static constexpr int data_ranks = mesh::template extent<data_axis>();
   static constexpr bool reduces_over_data = data_ranks != 1;
 
-  /// A policy of the user's own is held to what weft's are held to, for the very number of ranks.
-  static constexpr bool reduction_is_correct() {
-    if constexpr (collective_policy<reduction> && data_ranks != dynamic)
-      return collective::check(reduction::all_reduce(data_ranks), collective::goal::all_reduce).correct() &&
-             collective::has_one_association(reduction::all_reduce(data_ranks));
-    else
-      return true;
-  }
-  static_assert(reduction_is_correct(),
+  static_assert(gives_every_sum_once<reduction, data_ranks>(),
                 "weft::plan: the collective of reduce_gradients does not give every data rank each gradient once and "
                 "added in one order; see weft::collective::check and has_one_association");
 
@@ -118,10 +121,9 @@ struct proved {};
 template <class Settings>
 struct proved<Settings, true> {
  private:
-  using found =
-      typename proved_program<typename Settings::schedule, Settings::ranks, Settings::micro_batches,
-                              Settings::recomputes, Settings::tied, Settings::optimizer, Settings::reduces_over_data,
-                              Settings::model>::type;
+  using found = typename proved_program<typename Settings::schedule, Settings::ranks, Settings::micro_batches,
+                                        Settings::recomputes, Settings::tied, Settings::optimizer,
+                                        Settings::reduces_over_data, Settings::model>::type;
   static constexpr schedule::verdict verdict = found::proof;
   static_assert(schedule_must_be_playable<verdict.what, verdict.rank, verdict.stage, verdict.micro_batch>::value);
 
@@ -150,8 +152,8 @@ struct proved<Settings, true> {
 
 /// Policies in any order, composed into one program per rank: a schedule, a mesh (or `pipeline_ranks<N>`), and
 /// `micro_batches<N>`; if wanted `schedule::recompute::full`, `stage_layers<4, 5, 4>`, `memory_limit<gib(16)>`,
-/// `held_to<send_model>`, `no_optimizer`, `no_tied_parameters`, and `reduce_gradients<collective::ring>` where the mesh has
-/// a data axis.
+/// `held_to<send_model>`, `no_optimizer`, `no_tied_parameters`, and `reduce_gradients<collective::ring>` where the mesh
+/// has a data axis.
 ///
 ///     using plan = weft::plan<weft::schedule::one_f_one_b, weft::pipeline_ranks<4>, weft::micro_batches<16>>;
 ///     static_assert(plan::report.peak_activations <= 4);

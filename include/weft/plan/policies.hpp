@@ -40,6 +40,13 @@ struct stage_layers {
   static constexpr int sizes[stages > 0 ? stages : 1] = {Sizes...};
 };
 
+/// How gradients are summed over the data axis: one of the policies of collective/, or `collective::library`. The ring
+/// where nothing is said.
+template <class Policy>
+struct reduce_gradients {
+  using policy = Policy;
+};
+
 /// For codes that do with the gradients what they like: rows end after the last backward.
 struct no_optimizer {};
 

@@ -13,10 +13,13 @@ namespace weft::inline v1 {
 /// A policy's program as a constant: lowered, stored and proved while compiling, each in a constant of its own (so that
 /// no single evaluation meets a compiler's limit). `view` is what engine and trainer play; nothing of it exists twice.
 template <class Policy, int Ranks, int MicroBatches, bool Recompute, schedule::tied_stages Tied, bool Optimizer,
-          schedule::send_model Model, int SendSlots = 2>
+          bool ReduceOverData, schedule::send_model Model, int SendSlots = 2>
 struct static_program {
-  static constexpr schedule::lower_options options{
-      .recompute = Recompute, .tied = Tied, .optimizer = Optimizer, .send_slots = SendSlots};
+  static constexpr schedule::lower_options options{.recompute = Recompute,
+                                                   .tied = Tied,
+                                                   .optimizer = Optimizer,
+                                                   .reduce_over_data = ReduceOverData,
+                                                   .send_slots = SendSlots};
 
   static constexpr schedule::table_size size = schedule::lowered_size<Policy>(Ranks, MicroBatches, options);
   static constexpr schedule::table<size> storage = schedule::freeze<size>(
@@ -28,14 +31,15 @@ struct static_program {
 
 /// The same with as many send slots as the proof needs: twice as many each time, as `lower` does.
 template <class Policy, int Ranks, int MicroBatches, bool Recompute, schedule::tied_stages Tied, bool Optimizer,
-          schedule::send_model Model, int SendSlots = 2>
+          bool ReduceOverData, schedule::send_model Model, int SendSlots = 2>
 struct proved_program {
-  using attempt = static_program<Policy, Ranks, MicroBatches, Recompute, Tied, Optimizer, Model, SendSlots>;
+  using attempt =
+      static_program<Policy, Ranks, MicroBatches, Recompute, Tied, Optimizer, ReduceOverData, Model, SendSlots>;
 
   static constexpr auto choose() {
     if constexpr (attempt::proof.what == schedule::defect::deadlock && SendSlots < MicroBatches &&
                   schedule::play(attempt::view, schedule::send_model::buffered).playable())
-      return proved_program<Policy, Ranks, MicroBatches, Recompute, Tied, Optimizer, Model,
+      return proved_program<Policy, Ranks, MicroBatches, Recompute, Tied, Optimizer, ReduceOverData, Model,
                             schedule::more_send_slots(SendSlots, MicroBatches)>::choose();
     else
       return attempt{};

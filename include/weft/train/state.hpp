@@ -40,7 +40,8 @@ namespace detail {
 template <class Trainer, class Sink>
 void collect_state(Trainer& trainer, bool moments, Sink& sink) {
   using real = typename Trainer::real;
-  auto& door = trainer.door();
+  if (trainer.ranks().index() != 0) return;  // the other pipelines hold the same
+  auto& door = trainer.ranks().pipeline();
   auto& store = trainer.stage().store();
   std::vector<real> host;
   int const kinds = moments ? 3 : 1;

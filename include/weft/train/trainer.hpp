@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <weft/collective/all_reduce.hpp>
+#include <weft/concepts/collective_policy.hpp>
 #include <weft/config.hpp>
 #include <weft/error.hpp>
 #include <weft/execution/build_facts.hpp>
@@ -13,9 +15,12 @@
 #include <weft/schedule/digest.hpp>
 #include <weft/schedule/forward_program.hpp>
 #include <weft/schedule/program.hpp>
+#include <weft/topology/mesh.hpp>
 #include <weft/topology/partition.hpp>
 #include <weft/train/adamw.hpp>
 #include <weft/train/learning_rate.hpp>
+#include <weft/train/replica.hpp>
+#include <weft/train/replica_digest.hpp>
 #include <weft/train/training_stage.hpp>
 #include <weft/transport/agreement.hpp>
 #include <weft/transport/endpoint.hpp>
@@ -36,12 +41,16 @@ struct trainer_options {
   model::extents extents{};  ///< the largest micro-batch that will ever come
   adamw optimizer{};
   warmup_cosine learning_rate{};
-  double clip = 1.0;                                         ///< largest global gradient norm; 0: no clipping
-  std::uint64_t seed = 1;                                    ///< of the initial weights
-  double dropout = 0.0;                                      ///< share of activations dropped while training
-  double deadline = 300.0;                                   ///< seconds that one wait may take
-  bool record_times = false;                                 ///< keep when every action of the last step ran
-  std::vector<topology::layer_range> partition{};            ///< layers of each stage; empty: balanced by cost
+  double clip = 1.0;                               ///< largest global gradient norm; 0: no clipping
+  std::uint64_t seed = 1;                          ///< of the initial weights
+  double dropout = 0.0;                            ///< share of activations dropped while training
+  double deadline = 300.0;                         ///< seconds that one wait may take
+  bool record_times = false;                       ///< keep when every action of the last step ran
+  std::vector<topology::layer_range> partition{};  ///< layers of each stage; empty: balanced by cost
+  collective::all_reduce_choice reduction{};       ///< how gradients are summed over the data axis; the ring at first
+  int gradient_groups = 1;           ///< on one data rank: sums kept apart as that many data ranks would keep them
+  int compare_replicas_every = 100;  ///< steps between comparisons of the replicas' bits; 0: never
+  topology::mesh_shape mesh{};       ///< pipeline and data axis; empty: as many pipelines as the ranks make up
   std::vector<std::pair<std::string, std::string>> facts{};  ///< more that all ranks must agree on: (name, value)
 };
 
@@ -55,18 +64,24 @@ struct step_result {
   bool is_stop_requested = false;  ///< some rank has called `request_stop`
 };
 
-/// Trains one model under one program. A template on model, precision and execution space only: schedules, meshes and
+/// Trains one model under one program, on as many pipelines as there are times its ranks: data parallelism. A batch is
+/// cut into one part per pipeline (sizes differ by at most one sequence), each part into the program's micro-batches;
+/// gradients are summed over the pipelines while the last stages still run, and all pipelines make the same step.
+///
+/// The bits of a data-parallel run are those of `gradient_groups` on fewer ranks, with the same `reduction`.
+/// A template on model, precision and execution space only: schedules, meshes and
 /// transports are data to it.
 ///
 /// Construction, `step`, `evaluate` and `logits` are collective over the endpoint's ranks; each rank passes the same
-/// batch.
+/// batch, of which it reads its part.
 template <class Model, class Real = float, class Space = Kokkos::DefaultExecutionSpace>
 class trainer {
  public:
   using real = Real;
   using stage_type = training_stage<Model, Real, Space>;
 
-  /// `training` must be lowered. Refuses, on every rank, ranks that disagree about model, program, options or build.
+  /// `training` must be lowered, and with `reduce_over_data` where there is more than one pipeline. Refuses, on every
+  /// rank, ranks that disagree about model, program, options or build.
   trainer(schedule::program training, transport::endpoint& door, trainer_options options)
       : door_(door),
         options_(std::move(options)),
@@ -81,6 +96,11 @@ class trainer {
       : door_(door),
         options_(std::move(options)),
         program_(Plan::program(door.size())) {
+    options_.mesh = Plan::mesh_policy::shape(door.size());
+    if constexpr (collective_policy<typename Plan::reduction>)
+      options_.reduction = collective::all_reduce_choice::of<typename Plan::reduction>();
+    else
+      options_.reduction = collective::all_reduce_choice(Plan::reduction::name);
     if constexpr (Plan::layers::stages > 0)
       options_.partition =
           topology::partition::of(Plan::layers::sizes, Plan::layers::stages, Model::layer_count).ranges();
@@ -101,11 +121,18 @@ class trainer {
   /// that fails has not committed its new weights.
   step_result step(model::token_batch const& batch) {
     return transport::guarded(door_, [&] {
-      require_batch(batch, program_.view().micro_batches);
+      int const micro_batches = program_.view().micro_batches;
+      require_batch(batch, micro_batches);
+      compare_replicas();
       step_result result;
       result.learning_rate = options_.learning_rate(steps_done_);
       result.tokens = batch.counted_tokens;
-      stage_->begin_training(batch, result.learning_rate, options_.clip, optimizer_steps_ + 1);
+      model::token_batch part = batch;
+      part.groups = options_.gradient_groups;
+      if (ranks_->count() > 1)
+        part =
+            part_of(batch, model::micro_batch_range(batch.sequences, ranks_->count(), ranks_->index()), micro_batches);
+      stage_->begin_training(part, result.learning_rate, options_.clip, optimizer_steps_ + 1);
       training_->step();
       result.loss = stage_->loss_sum() / static_cast<double>(batch.counted_tokens);
       result.gradient_norm = stage_->gradient_norm();
@@ -125,7 +152,15 @@ class trainer {
   double evaluate(model::token_batch const& batch) {
     return transport::guarded(door_, [&] {
       require_batch(batch, batch.micro_batches);
-      forward(batch);
+      // Each pipeline plays some of the micro-batches; their losses are added in the batch's own order.
+      auto const mine = model::micro_batch_range(batch.micro_batches, ranks_->count(), ranks_->index());
+      auto const first = model::micro_batch_range(batch.sequences, batch.micro_batches, mine.first).first;
+      auto const last = model::micro_batch_range(batch.sequences, batch.micro_batches, mine.first + mine.count - 1);
+      if (mine.count > 0)
+        forward(part_of(batch, {first, last.first + last.count - first}, mine.count), batch.micro_batches, mine.first);
+      else
+        stage_->begin_forward(part_of(batch, {0, 0}, 1), batch.micro_batches, batch.micro_batches - 1);
+      stage_->share_losses();
       return stage_->loss_sum() / static_cast<double>(batch.counted_tokens);
     });
   }
@@ -138,7 +173,7 @@ class trainer {
                     std::to_string(batch.sequences) + " sequences of " + std::to_string(batch.sequence_length) +
                     " tokens in " + std::to_string(batch.micro_batches) +
                     " micro-batches; pass one micro-batch, and a position inside");
-      forward(batch);
+      forward(part_of(batch, {0, batch.sequences}, 1), 1, 0);  // in every pipeline
       return stage_->logits(position);
     });
   }
@@ -156,21 +191,67 @@ class trainer {
   [[nodiscard]] std::vector<topology::layer_range> const& partition() const { return layers_; }
   [[nodiscard]] auto const& engine_of_training() const { return *training_; }
   [[nodiscard]] transport::endpoint& door() { return door_; }
+  /// This rank's pipeline among those of the job.
+  [[nodiscard]] replica const& ranks() const { return *ranks_; }
   [[nodiscard]] double deadline() const { return options_.deadline; }
 
  private:
   using engine = pipeline<stage_type, Space>;
 
   void build() {
+    require_mesh();
     layers_ = checked_partition().ranges();
     transport::require_agreement(door_, facts(), options_.deadline);
-    stage_ = std::make_unique<stage_type>(door_, layers_, rank_of_stage(), options_.extents, options_.seed,
-                                          options_.deadline);
+    ranks_ = std::make_unique<replica>(door_, options_.mesh);
+    stage_ = std::make_unique<stage_type>(*ranks_, layers_, rank_of_stage(), options_.extents, options_.seed,
+                                          options_.deadline, options_.gradient_groups, options_.reduction);
     stage_->set_optimizer(options_.optimizer);
     stage_->model().set_dropout(options_.dropout);
     training_ = std::make_unique<engine>(
-        program_.view(), door_, *stage_,
+        program_.view(), ranks_->pipeline(), *stage_,
         pipeline_options{.deadline = options_.deadline, .record_times = options_.record_times});
+  }
+
+  /// Throws where ranks, program and gradient groups do not go together.
+  void require_mesh() {
+    auto const program = program_.view();
+    if (options_.mesh.axes == 0) {
+      if (!program.work.reduces_over_data && program.ranks() != door_.size())
+        throw error("weft::trainer: the program is for " + std::to_string(program.ranks()) + " ranks, but there are " +
+                        std::to_string(door_.size()) +
+                        "; launch as many, or lower it with reduce_over_data to train on several pipelines",
+                    {.rank = door_.rank()});
+      options_.mesh = pipelines_of(program.ranks(), door_.size());
+    }
+    int const pipelines = topology::extent_of<topology::data>(options_.mesh);
+    if (options_.mesh.ranks() != door_.size() ||
+        topology::extent_of<topology::pipeline>(options_.mesh) != program.ranks() ||
+        pipelines * program.ranks() != door_.size())
+      throw error("weft::trainer: a program for " + std::to_string(program.ranks()) + " ranks on " +
+                      std::to_string(pipelines) + " data ranks needs " + std::to_string(pipelines * program.ranks()) +
+                      " ranks in all, and there are " + std::to_string(door_.size()) +
+                      "; give the mesh a pipeline and a data axis that multiply to that",
+                  {.rank = door_.rank()});
+    if (pipelines > 1 && !program.work.reduces_over_data)
+      throw error("weft::trainer: " + std::to_string(pipelines) +
+                      " data ranks would drift apart, since the program does not reduce over them; lower it with "
+                      "reduce_over_data",
+                  {.rank = door_.rank()});
+    int const groups = options_.gradient_groups;
+    if (groups < 1 || (groups > 1 && pipelines > 1) || program.micro_batches % groups != 0)
+      throw error("weft::trainer: " + std::to_string(groups) + " gradient groups for " +
+                      std::to_string(program.micro_batches) + " micro-batches on " + std::to_string(pipelines) +
+                      " data ranks; with one data rank use a divisor of the micro-batches, with more leave it at 1",
+                  {.rank = door_.rank()});
+  }
+
+  /// Every so many steps, and before the first one: replicas that drift apart are found here. Collective.
+  void compare_replicas() {
+    bool const is_due =
+        options_.compare_replicas_every > 0 && (!is_compared_ || steps_done_ % options_.compare_replicas_every == 0);
+    if (ranks_->data() == nullptr || !is_due) return;
+    is_compared_ = true;
+    require_equal_replicas(*ranks_->data(), stage_->store(), stage_->space(), steps_done_, options_.deadline);
   }
 
   /// As asked for, or such that the slowest stage is as fast as can be. Throws where layers do not add up.
@@ -202,17 +283,17 @@ class trainer {
     return ranks;
   }
 
-  void forward(model::token_batch const& batch) {
+  /// Plays a part of a batch: micro-batches [first, first + batch.micro_batches) of `micro_batches`.
+  void forward(model::token_batch batch, int micro_batches, int first) {
     auto& made = forward_[batch.micro_batches];
     if (made == nullptr) {
       auto const program = schedule::forward_program(program_.view(), batch.micro_batches);
-      made = std::make_unique<engine>(program.view(), door_, *stage_, pipeline_options{.deadline = options_.deadline});
+      made = std::make_unique<engine>(program.view(), ranks_->pipeline(), *stage_,
+                                      pipeline_options{.deadline = options_.deadline});
     }
-    model::token_batch without_dropout = batch;
-    without_dropout.training = false;
-    stage_->begin_forward(without_dropout);
+    batch.training = false;
+    stage_->begin_forward(batch, micro_batches, first);
     made->step();
-    stage_->share_losses();
   }
 
   /// What all ranks must have in common; the caller adds what only it knows (executable, data).
@@ -231,6 +312,10 @@ class trainer {
     all.add("precision (bytes per number)", std::to_string(sizeof(Real)));
     all.add("schedule", program_.view().name);
     all.add("micro-batches", std::to_string(program_.view().micro_batches));
+    all.add("data ranks", std::to_string(topology::extent_of<topology::data>(options_.mesh)));
+    all.add("reduction over the data axis", options_.reduction.name());
+    all.add("gradient groups", std::to_string(options_.gradient_groups));
+    all.add("comparison of replicas every", std::to_string(options_.compare_replicas_every));
     all.add("program (digest)", std::to_string(schedule::digest(program_.view())));
     all.add("layers per stage", cut);
     all.add("micro-batch", std::to_string(options_.extents.sequences_per_micro_batch) + " x " +
@@ -258,11 +343,13 @@ class trainer {
   trainer_options options_;
   schedule::program program_;
   std::vector<topology::layer_range> layers_;
+  std::unique_ptr<replica> ranks_;
   std::unique_ptr<stage_type> stage_;
   std::unique_ptr<engine> training_;
   std::map<int, std::unique_ptr<engine>> forward_;
   std::int64_t steps_done_ = 0;
   std::int64_t optimizer_steps_ = 0;
+  bool is_compared_ = false;
 };
 
 }  // namespace weft::inline v1::train

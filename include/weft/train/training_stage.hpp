@@ -4,6 +4,7 @@
 
 #include <weft/config.hpp>
 #include <weft/error.hpp>
+#include <weft/execution/kokkos.hpp>
 #include <weft/execution/reduce.hpp>
 #include <weft/model/model_stage.hpp>
 #include <weft/parameters/parameter_store.hpp>
@@ -12,6 +13,8 @@
 #include <weft/schedule/program_view.hpp>
 #include <weft/topology/partition.hpp>
 #include <weft/train/adamw.hpp>
+#include <weft/train/gradient_reduction.hpp>
+#include <weft/train/replica.hpp>
 #include <weft/train/tied_gradients.hpp>
 #include <weft/transport/endpoint.hpp>
 #include <weft/transport/run_collective.hpp>
@@ -30,7 +33,7 @@ namespace weft::inline v1::train {
 ///
 /// NORM adds the squares of all gradients in (name, block of 65,536 elements) order, in double: one rank computes each
 /// block, an all-reduce adds zeros to it, and every rank adds the blocks in the same order. No split over ranks can
-/// change a bit of it. Tied parameters count once.
+/// change a bit of it. Tied parameters count once, replicas too.
 template <class Model, class Real, class Space>
 class training_stage {
  public:
@@ -39,14 +42,16 @@ class training_stage {
   using context = stage_context<Space>;
   using store_type = parameters::parameter_store<Real, Space>;
 
-  /// Does not communicate.
-  training_stage(transport::endpoint& door, std::vector<topology::layer_range> const& layers,
+  /// `ranks` must outlive it. `gradient_groups` and `reduction`: see trainer_options. Does not communicate.
+  training_stage(replica const& ranks, std::vector<topology::layer_range> const& layers,
                  std::vector<int> const& rank_of_stage, model::extents const& extents, std::uint64_t seed,
-                 double deadline)
-      : door_(door),
+                 double deadline, int gradient_groups = 1, collective::all_reduce_choice const& reduction = {})
+      : ranks_(ranks),
+        door_(ranks.pipeline()),
         deadline_(deadline),
-        lock_while_building_(door.launch_lock()),
-        model_(layers, stages_of(rank_of_stage, door.rank()), extents, seed) {
+        lock_while_building_(door_.launch_lock()),
+        model_(layers, stages_of(rank_of_stage, door_.rank()), extents, seed, Space{}, gradient_groups),
+        reduction_(model_.parameters(), model_.layer_of_entry(), ranks.data(), reduction) {
     lay_out_blocks(layers);
     find_tied(layers, rank_of_stage);
     for (std::size_t stage = 0; stage < layers.size(); ++stage)
@@ -66,15 +71,23 @@ class training_stage {
     model_.backward_weight(where, in, gradient_out);
   }
 
-  /// Communicates with the ranks that hold another use site; the first call of a step does all sites of this rank.
-  void reduce_gradient(int /*stage*/, int /*group*/) {
-    if (is_tied_reduced_) return;
-    is_tied_reduced_ = true;
-    for (auto& each : tied_) each.reduce(door_, space_, deadline_);
+  /// Over the data axis: begins, and does not wait. Over use sites of tied parameters: communicates with the ranks that
+  /// hold another one; the first call of a step does all sites of this rank.
+  void reduce_gradient(int stage, int group) {
+    if (group == static_cast<int>(schedule::reduction::data)) {
+      reduction_.start(door_, space_, stage);
+      return;
+    }
+    reduce_tied();
   }
+
+  /// Moves gradients that are on their way, between other waits. Does not block.
+  void progress() { reduction_.advance(); }
 
   /// Collective over all ranks. Also shares the loss of every micro-batch, in the same message.
   void norm() {
+    reduce_tied();
+    reduction_.finish(door_, space_, deadline_);
     {
       auto const lock = door_.launch_lock();
       std::fill(shared_.begin(), shared_.end(), 0.0);
@@ -85,9 +98,9 @@ class training_stage {
         block_norms(space_, static_cast<Real const*>(gradient.data()), entry.elements, blocks_.data() + place);
       }
       Kokkos::deep_copy(space_, blocks_host_, blocks_);
-      space_.fence();
+      execution::fence(space_, "weft::norm");
       for (auto const& entry : store().entries()) {
-        if (entry.descriptor.use_site != 0 || entry.descriptor.frozen) continue;
+        if (entry.descriptor.use_site != 0 || entry.descriptor.frozen || ranks_.index() != 0) continue;
         auto const place = static_cast<std::size_t>(block_of_.at(entry.descriptor.name));
         auto const count = static_cast<std::size_t>(reduction::blocks_of(entry.elements));
         for (std::size_t block = place; block < place + count; ++block) shared_[block] = blocks_host_(block);
@@ -95,7 +108,7 @@ class training_stage {
       add_own_losses();
       shared_[stop_place()] = wants_stop_ ? 1.0 : 0.0;
     }
-    transport::all_reduce_sum(door_, shared_.data(), shared_.size(), deadline_);
+    transport::all_reduce_sum(ranks_.world(), shared_.data(), shared_.size(), deadline_);
     stop_requested_ = shared_[stop_place()] > 0.0;
     double sum = 0.0;
     for (std::size_t block = 0; block < block_count_; ++block) sum += shared_[block];
@@ -119,38 +132,39 @@ class training_stage {
                  store().gradient(entry), store().next_value(entry), store().next_first_moment(entry),
                  store().next_second_moment(entry));
     }
-    space_.fence();
+    execution::fence(space_, "weft::step");
   }
 
   // What the trainer asks.
   void set_optimizer(adamw const& options) { optimizer_ = options; }
 
-  /// Before a training program is played. Does not communicate.
+  /// Before a training program is played, with this replica's part of the batch. Does not communicate.
   void begin_training(model::token_batch const& batch, double learning_rate, double clip, std::int64_t optimizer_step) {
     auto const lock = door_.launch_lock();
-    begin(batch);
+    begin(batch, batch.micro_batches * ranks_.count(), batch.micro_batches * ranks_.index());
     learning_rate_ = learning_rate;
     clip_ = clip;
     optimizer_step_ = optimizer_step;
     is_tied_reduced_ = false;
     store().zero_gradients(space_);
-    space_.fence();
+    execution::fence(space_, "weft::begin");
   }
 
-  /// Before a forward-only program is played. Does not communicate.
-  void begin_forward(model::token_batch const& batch) {
+  /// Before a forward-only program is played, with a part of a batch of `micro_batches` in all that begins with its
+  /// `first`. Does not communicate.
+  void begin_forward(model::token_batch const& batch, int micro_batches, int first) {
     auto const lock = door_.launch_lock();
-    begin(batch);
+    begin(batch, micro_batches, first);
   }
 
-  /// After a forward-only program: every rank learns the losses. Collective.
+  /// After a forward-only program: every rank learns the losses of the whole batch. Collective over all ranks.
   void share_losses() {
     std::fill(shared_.begin(), shared_.end(), 0.0);
     {
       auto const lock = door_.launch_lock();
       add_own_losses();
     }
-    transport::all_reduce_sum(door_, shared_.data() + block_count_, shared_.size() - block_count_, deadline_);
+    transport::all_reduce_sum(ranks_.world(), shared_.data() + block_count_, shared_.size() - block_count_, deadline_);
     read_losses();
   }
 
@@ -162,7 +176,7 @@ class training_stage {
   }
 
   /// Logits at `position` of sequence 0 of the micro-batch that ran last, from the rank of the head to every rank.
-  /// Collective.
+  /// Collective over the pipeline.
   [[nodiscard]] std::vector<float> logits(int position) {
     std::vector<float> row(static_cast<std::size_t>(Model::vocabulary));
     if (door_.rank() == head_rank_) {
@@ -180,6 +194,8 @@ class training_stage {
   /// Travels with the next NORM.
   void request_stop() { wants_stop_ = true; }
   [[nodiscard]] bool is_stop_requested() const { return stop_requested_; }
+  /// Bytes of buffers for the reduction over the data axis.
+  [[nodiscard]] std::size_t reduction_bytes() const { return reduction_.bytes(); }
   /// Bytes that tied parameters' gradients from other ranks take here.
   [[nodiscard]] std::size_t tied_bytes() const {
     std::size_t sum = 0;
@@ -220,29 +236,41 @@ class training_stage {
     for (std::size_t stage = 0; stage < layers.size(); ++stage)
       for (auto const& each : model_type::describe(layers[stage]))
         if (each.tie_group >= 0) groups[each.tie_group][each.use_site].rank = rank_of_stage[stage];
-    for (auto const& entry : store().entries())
-      if (entry.descriptor.tie_group >= 0)
-        groups[entry.descriptor.tie_group][entry.descriptor.use_site].gradient = store().gradient(entry);
-    for (auto const& [group, sites] : groups) {
-      std::vector<site> in_order;
-      for (auto const& [use_site, each] : sites) in_order.push_back(each);
-      tied_.emplace_back(group, std::move(in_order), door_.rank());
+    for (int accumulator = 0; accumulator < store().gradient_groups(); ++accumulator) {
+      for (auto const& entry : store().entries())
+        if (entry.descriptor.tie_group >= 0)
+          groups[entry.descriptor.tie_group][entry.descriptor.use_site].gradient = store().gradient(entry, accumulator);
+      for (auto const& [group, sites] : groups) {
+        std::vector<site> in_order;
+        for (auto const& [use_site, each] : sites) in_order.push_back(each);
+        tied_.emplace_back(group, std::move(in_order), door_.rank());
+      }
     }
   }
 
-  void begin(model::token_batch const& batch) {
+  /// This rank's micro-batches are [first, first + batch.micro_batches) of `micro_batches` over all replicas.
+  void begin(model::token_batch const& batch, int micro_batches, int first) {
     model_.begin(batch);
-    micro_batches_ = static_cast<std::size_t>(batch.micro_batches);
+    own_micro_batches_ = static_cast<std::size_t>(batch.micro_batches);
+    first_micro_batch_ = static_cast<std::size_t>(first);
+    micro_batches_ = static_cast<std::size_t>(micro_batches);
     shared_.resize(block_count_ + micro_batches_ + 1);
+  }
+
+  void reduce_tied() {
+    if (is_tied_reduced_) return;
+    is_tied_reduced_ = true;
+    for (auto& each : tied_) each.reduce(door_, space_, deadline_, [&] { progress(); });
+    reduction_.start_tied(door_, space_);
   }
 
   [[nodiscard]] std::size_t stop_place() const { return block_count_ + micro_batches_; }
 
   void add_own_losses() {
     if (door_.rank() != head_rank_) return;
-    auto const sums = model_.loss_sums();
-    for (std::size_t micro_batch = 0; micro_batch < micro_batches_; ++micro_batch)
-      shared_[block_count_ + micro_batch] = sums[micro_batch];
+    auto const& sums = model_.loss_sums();
+    for (std::size_t micro_batch = 0; micro_batch < own_micro_batches_; ++micro_batch)
+      shared_[block_count_ + first_micro_batch_ + micro_batch] = sums[micro_batch];
   }
 
   void read_losses() {
@@ -255,11 +283,13 @@ class training_stage {
   using tied_type = tied_gradient<gradient_view, Space>;
   using block_storage = Kokkos::View<double*, Kokkos::LayoutRight, typename Space::memory_space>;
 
-  transport::endpoint& door_;
+  replica const& ranks_;
+  transport::endpoint& door_;  // to the ranks of this pipeline
   double deadline_;
   std::unique_lock<std::mutex> lock_while_building_;
   Space space_;
   model_type model_;
+  gradient_reduction<store_type, Space> reduction_;
   std::map<std::string, std::int64_t> block_of_;
   std::size_t block_count_ = 0;
   block_storage blocks_;
@@ -272,7 +302,9 @@ class training_stage {
   double clip_ = 0.0;
   std::int64_t optimizer_step_ = 1;
   bool is_tied_reduced_ = false;
-  std::size_t micro_batches_ = 0;
+  std::size_t micro_batches_ = 0;  // of the whole batch
+  std::size_t own_micro_batches_ = 0;
+  std::size_t first_micro_batch_ = 0;
   std::vector<double> shared_;  // block norms, losses, wish to stop: what NORM adds up over ranks
   bool wants_stop_ = false;
   bool stop_requested_ = false;

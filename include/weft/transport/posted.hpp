@@ -35,15 +35,17 @@ class posted_messages {
   }
 
   /// Waits for all of them, in the order of the posts. Throws `error` after the deadline, or where a message has
-  /// another size than the receive that it meets.
-  void settle() {
+  /// another size than the receive that it meets. `on_turn()`: see `wait`.
+  template <class OnTurn>
+  void settle(OnTurn&& on_turn) {
     for (auto& each : posts_) {
-      wait(door_, each.posted, deadline_, [&] {
+      auto const overdue = [&] {
         throw error("weft::transport: " + std::string(what_) + ": rank " + std::to_string(door_.rank()) + " waited " +
                         std::to_string(static_cast<long>(deadline_)) + " s for rank " + std::to_string(each.peer) +
                         "; it is slow, stopped, or does something else",
                     {.rank = door_.rank(), .peer = each.peer});
-      });
+      };
+      wait(door_, each.posted, deadline_, overdue, on_turn);
       if (each.is_receive && door_.received_bytes() != each.bytes)
         throw error("weft::transport: " + std::string(what_) + ": rank " + std::to_string(door_.rank()) + " received " +
                         std::to_string(door_.received_bytes()) + " bytes from rank " + std::to_string(each.peer) +
@@ -52,6 +54,9 @@ class posted_messages {
                     {.rank = door_.rank(), .peer = each.peer});
     }
     posts_.clear();
+  }
+  void settle() {
+    settle([] {});
   }
 
  private:

@@ -1,0 +1,184 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "support/tiny_training.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <limits>
+#include <map>
+#include <string>
+#include <vector>
+
+using namespace tiny_training;
+using weft::transport::endpoint;
+using weft::transport::in_process;
+
+namespace {
+
+/// What the same grouping gives on one rank.
+outcome emulated(plan how, int groups) {
+  how.schedule = "serial";
+  how.ranks = 1;
+  how.data_ranks = 1;
+  how.gradient_groups = groups;
+  how.partition.clear();
+  how.recompute = false;
+  return run(how);
+}
+
+std::string message_of(int ranks, plan const& how) {
+  try {
+    in_process::run(ranks, [&](endpoint& door) {
+      outcome result;
+      train(door, how, 0, 1, result);
+    });
+  } catch (weft::error const& failure) {
+    return failure.what();
+  }
+  return "no error";
+}
+
+}  // namespace
+
+TEST_CASE("data parallel: losses, norms, weights and moments are those of a serial run with the same groups") {
+  for (std::string const reduction : {"ring", "recursive-doubling", "recursive-halving", "tree", "hierarchical"})
+    for (int const data_ranks : {2, 3}) {
+      CAPTURE(reduction);
+      CAPTURE(data_ranks);
+      plan how{.micro_batches = 2, .data_ranks = data_ranks, .reduction = reduction};
+      auto const serial = emulated(how, data_ranks);
+      CHECK(serial.losses[4] < serial.losses[0]);
+      for (std::string const schedule : {"gpipe", "1f1b", "zb-h1"}) {
+        CAPTURE(schedule);
+        how.schedule = schedule;
+        how.ranks = 2;
+        CHECK(run(how) == serial);
+      }
+      how.schedule = "serial";
+      how.ranks = 1;
+      CHECK(run(how) == serial);
+    }
+}
+
+TEST_CASE("data parallel: no cut of layers into stages changes a bit, recompute, evaluation and dropout neither") {
+  plan how{.schedule = "1f1b", .micro_batches = 2, .dropout = 0.2, .data_ranks = 3};
+  auto const serial = emulated(how, 3);
+  for (int const ranks : {1, 2, 3, 4}) {
+    how.ranks = ranks;
+    CHECK(run(how) == serial);
+  }
+  how.recompute = true;
+  how.evaluate_every = 1;
+  CHECK(run(how) == serial);
+  how.ranks = 3;
+  how.partition = {{0, 1}, {1, 1}, {1, 7}};
+  how.schedule = "zb-h1";
+  CHECK(run(how) == serial);
+  // The emulation itself may be a pipeline.
+  CHECK(run({.schedule = "1f1b", .ranks = 3, .micro_batches = 2, .dropout = 0.2, .gradient_groups = 3}) == serial);
+}
+
+TEST_CASE("data parallel: parts of a batch may differ in sequences and in counted tokens") {
+  // 7 sequences: 4 and 3, or 3, 2 and 2, or one each and a rank without any.
+  for (int const data_ranks : {2, 3, 8}) {
+    CAPTURE(data_ranks);
+    plan how{.schedule = "1f1b", .ranks = 2, .micro_batches = 2, .data_ranks = data_ranks, .ignore_unevenly = true};
+    CHECK(run(how) == emulated(how, data_ranks));
+  }
+}
+
+TEST_CASE("data parallel: the first step is the ungrouped one, but for the order of additions") {
+  auto const ungrouped = run({.ignore_unevenly = true});
+  for (int const data_ranks : {2, 3}) {
+    auto const grouped = run({.data_ranks = data_ranks, .ignore_unevenly = true});
+    CHECK(std::abs(grouped.losses[0] - ungrouped.losses[0]) < 1e-5 * ungrouped.losses[0]);
+    CHECK(std::abs(grouped.norms[0] - ungrouped.norms[0]) < 1e-5 * ungrouped.norms[0]);
+  }
+}
+
+TEST_CASE("data parallel: saved on some data ranks, resumed on others or on groups") {
+  plan how{.schedule = "1f1b", .ranks = 2, .micro_batches = 2, .data_ranks = 3};
+  auto const whole = run(how);
+  how.switch_at = 2;
+  how.then = {{.schedule = "serial", .micro_batches = 2, .gradient_groups = 3}};
+  CHECK(run(how) == whole);
+  plan back = how.then.front();
+  back.switch_at = 3;
+  back.then = {{.schedule = "zb-h1", .ranks = 3, .micro_batches = 2, .data_ranks = 3}};
+  CHECK(run(back) == whole);
+}
+
+TEST_CASE("data parallel: evaluation is shared out, and its loss is that of one pipeline") {
+  std::map<int, double> losses;
+  for (int const data_ranks : {1, 2, 3, 5})
+    in_process::run(2 * data_ranks, [&](endpoint& door) {
+      weft::train::trainer_options options;
+      options.extents = {2, length};
+      weft::train::trainer<tiny, float, space> trainer(
+          weft::schedule::make_program("1f1b", 2, 2, {.reduce_over_data = data_ranks > 1}), door, options);
+      token_source const batch(tiny::vocabulary, sequences, length, 4);
+      double const loss = trainer.evaluate(batch.view(4, 0));
+      if (door.rank() == door.size() - 1) losses[data_ranks] = loss;
+      token_source const one(tiny::vocabulary, 1, length, 4);
+      CHECK(trainer.logits(one.view(1, 0), 3).size() == static_cast<std::size_t>(tiny::vocabulary));
+    });
+  CHECK(losses.at(1) > 1.0);
+  for (auto const& [data_ranks, loss] : losses) CHECK(loss == losses.at(1));
+}
+
+TEST_CASE("data parallel: replicas that differ in one bit are found, by name") {
+  std::string message;
+  try {
+    in_process::run(4, [&](endpoint& door) {
+      weft::train::trainer_options options;
+      options.extents = {2, length};
+      options.compare_replicas_every = 2;
+      weft::train::trainer<tiny, float, space> trainer(
+          weft::schedule::make_program("1f1b", 2, 2, {.reduce_over_data = true}), door, options);
+      token_source const batch(tiny::vocabulary, sequences, length, 0);
+      trainer.step(batch.view(2, 0));
+      if (door.rank() == 2)  // pipeline rank 1 of the first replica
+        for (auto const& each : trainer.stage().store().entries())
+          if (each.descriptor.name == "transformer.h.3.mlp.c_fc.weight") {
+            auto const value = trainer.stage().store().second_moment(each);
+            value(5) = std::nextafter(value(5), 1.0F);
+          }
+      trainer.step(batch.view(2, 1));
+      trainer.step(batch.view(2, 2));
+    });
+  } catch (weft::error const& failure) {
+    message = failure.what();
+  }
+  INFO(message);
+  CHECK(message.find("after step 2 transformer.h.3.mlp.c_fc.weight differs between rank 2 and rank 3") !=
+        std::string::npos);
+}
+
+TEST_CASE("data parallel: a number that is not finite in one replica skips the step in all") {
+  in_process::run(4, [&](endpoint& door) {
+    weft::train::trainer_options options;
+    options.extents = {2, length};
+    options.compare_replicas_every = 0;
+    weft::train::trainer<tiny, float, space> trainer(
+        weft::schedule::make_program("1f1b", 2, 2, {.reduce_over_data = true}), door, options);
+    token_source const batch(tiny::vocabulary, sequences, length, 0);
+    if (door.rank() == 0)
+      for (auto const& each : trainer.stage().store().entries())
+        if (each.descriptor.name == "transformer.wpe.weight")
+          trainer.stage().store().value(each)(3) = std::numeric_limits<float>::infinity();
+    CHECK(trainer.step(batch.view(2, 0)).is_skipped);
+    CHECK(trainer.optimizer_steps() == 0);
+  });
+}
+
+TEST_CASE("data parallel: what does not go together is refused with what would") {
+  CHECK(message_of(4, {.schedule = "1f1b", .data_ranks = 2}) == "no error");
+  CHECK(message_of(5, {.schedule = "1f1b", .data_ranks = 2}).find("5 ranks are no multiple of that; start 6") !=
+        std::string::npos);
+  CHECK(message_of(2, {.data_ranks = 2, .gradient_groups = 2}).find("2 gradient groups for") != std::string::npos);
+  CHECK(message_of(2, {.data_ranks = 2, .reduction = "butterfly"}).find("recursive-halving") != std::string::npos);
+  CHECK(message_of(2, {.data_ranks = 2, .reduction = "mpi"}).find("has no library of collectives") !=
+        std::string::npos);
+  CHECK(message_of(1, {.gradient_groups = 2, .reduction = "mpi"}).find("has no step list") != std::string::npos);
+}
