@@ -9,4 +9,5 @@
 #include <weft/topology/mesh.hpp>
 #include <weft/topology/partition.hpp>
 #include <weft/topology/placement.hpp>
+#include <weft/topology/ranks_along.hpp>
 #include <weft/topology/stage_graph.hpp>

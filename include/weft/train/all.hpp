@@ -6,7 +6,10 @@
 /// Training. Needs Kokkos and a BLAS.
 
 #include <weft/train/adamw.hpp>
+#include <weft/train/gradient_reduction.hpp>
 #include <weft/train/learning_rate.hpp>
+#include <weft/train/replica.hpp>
+#include <weft/train/replica_digest.hpp>
 #include <weft/train/state.hpp>
 #include <weft/train/tied_gradients.hpp>
 #include <weft/train/trainer.hpp>
