@@ -126,6 +126,7 @@ class pipeline final : private progress_source {
 
  private:
   using clock = std::chrono::steady_clock;
+  using buffer_type = wire_buffer<typename Space::memory_space>;
 
   void require_stage_offers(instruction const& each) const {
     using schedule::op;
@@ -165,7 +166,7 @@ class pipeline final : private progress_source {
     }
     current_ = nullptr;
     for (auto& buffer : buffers_) {
-      wait(buffer.pending, [&] { overdue("the end of a send"); });
+      wait(buffer, [&] { overdue("the end of a send"); });
       note_completion(buffer);
     }
     last_step_seconds_ = std::chrono::duration<double>(clock::now() - start).count();
@@ -238,25 +239,28 @@ class pipeline final : private progress_source {
     buffer_of(end).send(door_, space_, end.stage, is_gradient ? 1 : 0, each.micro_batch, end.peer, end.tag);
   }
 
-  void note_post(wire_buffer<typename Space::memory_space>& buffer, std::size_t index) {
+  void note_post(buffer_type& buffer, std::size_t index) {
     if (!options_.record_times) return;
     buffer.posted_by = static_cast<std::ptrdiff_t>(index);
-    times_[index].begin = now();
+    times_[index] = {now(), -1.0, 0};
+  }
+
+  /// The buffer's message was found to be complete before it was needed.
+  void note_arrival(buffer_type& buffer) {
+    if (options_.record_times && buffer.posted_by >= 0) times_[static_cast<std::size_t>(buffer.posted_by)].end = now();
   }
 
   /// The buffer's message is complete, and its view is the message's.
-  void note_completion(wire_buffer<typename Space::memory_space>& buffer) {
+  void note_completion(buffer_type& buffer) {
     if (!options_.record_times || buffer.posted_by < 0) return;
     auto& mine = times_[static_cast<std::size_t>(buffer.posted_by)];
-    mine.end = now();
+    if (mine.end < mine.begin) mine.end = now();
     mine.bytes = static_cast<std::int64_t>(buffer.message_bytes());
     buffer.posted_by = -1;
   }
 
   [[nodiscard]] port const& port_at(int index) const { return ports_[static_cast<std::size_t>(index)]; }
-  [[nodiscard]] wire_buffer<typename Space::memory_space>& buffer_of(port const& end) {
-    return buffers_[static_cast<std::size_t>(end.buffer)];
-  }
+  [[nodiscard]] buffer_type& buffer_of(port const& end) { return buffers_[static_cast<std::size_t>(end.buffer)]; }
 
   /// Waits for what an action reads.
   void collect_arrived(port_range range, views& into, int direction, instruction const& each) {
@@ -264,13 +268,12 @@ class pipeline final : private progress_source {
     for (int index = range.first; index < range.last; ++index) {
       port const& end = port_at(index);
       auto& buffer = buffer_of(end);
-      if (buffer.pending.pending) {
-        wait(buffer.pending, [&] {
+      if (buffer.is_expected()) {
+        wait(buffer, [&] {
           overdue(std::string(direction == 0 ? "activations" : "gradients") + " from rank " + std::to_string(end.peer) +
                   ", tag " + std::to_string(end.tag));
         });
-        buffer.accept(door_, space_, door_.received_bytes(), end.stage, direction, each.micro_batch, door_.rank(),
-                      end.peer, end.tag);
+        buffer.accept(door_, space_, end.stage, direction, each.micro_batch, door_.rank(), end.peer, end.tag);
         note_completion(buffer);
       }
       into.push_back(buffer.view());
@@ -283,7 +286,7 @@ class pipeline final : private progress_source {
     for (int index = range.first; index < range.last; ++index) {
       port const& end = port_at(index);
       auto& buffer = buffer_of(end);
-      wait(buffer.pending, [&] {
+      wait(buffer, [&] {
         overdue("rank " + std::to_string(end.peer) + " to take the previous message, tag " + std::to_string(end.tag));
       });
       note_completion(buffer);
@@ -332,16 +335,36 @@ class pipeline final : private progress_source {
   }
 
   template <class OnDeadline>
-  void wait(transport::request& posted, OnDeadline&& on_deadline) {
-    transport::wait(door_, posted, options_.deadline, on_deadline, [this] { progress_of_stage(); });
+  void wait(buffer_type& buffer, OnDeadline&& on_deadline) {
+    unsigned turns = 0;
+    transport::wait_until(
+        door_, options_.deadline, [&] { return buffer.test(door_); }, on_deadline,
+        [&] {
+          progress_of_stage();
+          if (++turns % 64U == 0U) poke();
+        });
+  }
+
+  /// Tests the messages under way in turn until one is not complete: by that the transport has been entered once. One
+  /// that is complete is noted in its buffer and collected when the row comes to it.
+  void poke() {
+    for (std::size_t tries = buffers_.size(); tries > 0; --tries) {
+      next_poke_ = next_poke_ + 1 < buffers_.size() ? next_poke_ + 1 : 0;
+      auto& buffer = buffers_[next_poke_];
+      if (!buffer.pending.pending) continue;
+      if (!buffer.test(door_)) return;
+      note_arrival(buffer);
+    }
   }
 
   void progress_of_stage() {
     if constexpr (has_progress) stage_.progress();
   }
 
+  /// What a stage calls between kernels. The failure channel is looked at now and then: that costs as much as a poke.
   void progress() override {
-    door_.check_failure();
+    if (++pokes_ % 8U == 1U) door_.check_failure();
+    poke();
     progress_of_stage();
   }
 
@@ -354,7 +377,7 @@ class pipeline final : private progress_source {
   context context_;
   std::vector<instruction> instructions_;
   std::vector<port> ports_;
-  std::vector<wire_buffer<typename Space::memory_space>> buffers_;
+  std::vector<buffer_type> buffers_;
   std::vector<action_time> times_;
   views in_;
   views out_;
@@ -364,6 +387,8 @@ class pipeline final : private progress_source {
   clock::time_point step_begin_;
   double last_step_seconds_ = 0.0;
   bool is_spent_ = false;
+  unsigned pokes_ = 0;
+  std::size_t next_poke_ = 0;
   bool has_tool_ = false;  ///< as the step began
   std::size_t wire_bytes_ = 0;
 };

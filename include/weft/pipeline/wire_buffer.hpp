@@ -113,13 +113,27 @@ class wire_buffer {
   /// Posts the receive. Does not block.
   void receive(transport::endpoint& door, int peer, int tag) {
     pending = door.receive(mirror_.data(), capacity_, peer, tag);
+    is_expected_ = true;
   }
+
+  /// Tests the message that is under way, if there is one; true once there is none. Does not block.
+  [[nodiscard]] bool test(transport::endpoint& door) {
+    if (!pending.pending) return true;
+    if (!door.test(pending)) return false;
+    arrived_bytes_ = door.received_bytes();
+    return true;
+  }
+
+  /// A receive has been posted, and its message is not yet accepted.
+  [[nodiscard]] bool is_expected() const { return is_expected_; }
 
   /// Checks the message that has arrived and sets the view to its element counts. Throws `error` where it is not the
   /// one that the program expects here.
   template <class Space>
-  void accept(transport::endpoint& door, Space const& space, std::size_t bytes, int stage, int direction,
-              int micro_batch, int rank, int peer, int tag) {
+  void accept(transport::endpoint& door, Space const& space, int stage, int direction, int micro_batch, int rank,
+              int peer, int tag) {
+    is_expected_ = false;
+    std::size_t const bytes = arrived_bytes_;
     wire_header header;
     std::int64_t counts[boundary::max_components];
     std::memcpy(&header, mirror_.data(), sizeof(header));
@@ -179,6 +193,8 @@ class wire_buffer {
   storage_type storage_;
   mirror_type mirror_;
   std::size_t capacity_ = 0;
+  std::size_t arrived_bytes_ = 0;
+  bool is_expected_ = false;
   std::uint8_t types_ = 0;
   boundary_view<MemorySpace> view_;
 };

@@ -10,7 +10,7 @@ namespace weft::inline v1 {
 
 /// When an action of a step ran, in seconds since the step began on this rank. Of a compute action or a collective: the
 /// work alone, without the wait before it. Of a post: from the post to the moment at which the message was found to be
-/// complete, which is when its buffer was next needed, not when the last byte moved.
+/// complete: when its buffer was next needed, or a computation polled for progress, not when the last byte moved.
 struct action_time {
   double begin = 0.0;
   double end = 0.0;

@@ -14,10 +14,11 @@ namespace weft::inline v1::transport {
 ///
 /// Never holds the launch lock. A deadline of zero or less means none. `on_turn()`, where given, is called in every
 /// unsuccessful turn, for whoever has other messages to move meanwhile; it may throw.
-template <class OnDeadline, class OnTurn>
-void wait(endpoint& door, request& posted, double seconds, OnDeadline&& on_deadline, OnTurn&& on_turn) {
+/// The same for whatever `is_done()` tests.
+template <class IsDone, class OnDeadline, class OnTurn>
+void wait_until(endpoint& door, double seconds, IsDone&& is_done, OnDeadline&& on_deadline, OnTurn&& on_turn) {
   using clock = std::chrono::steady_clock;
-  if (!posted.pending || door.test(posted)) return;
+  if (is_done()) return;
   auto const start = clock::now();
   for (unsigned tries = 1;; ++tries) {
     // Rarely: a look at the failure channel costs as much as the test itself, and a few milliseconds are soon enough.
@@ -27,8 +28,15 @@ void wait(endpoint& door, request& posted, double seconds, OnDeadline&& on_deadl
     }
     on_turn();
     door.yield();
-    if (door.test(posted)) return;
+    if (is_done()) return;
   }
+}
+
+template <class OnDeadline, class OnTurn>
+void wait(endpoint& door, request& posted, double seconds, OnDeadline&& on_deadline, OnTurn&& on_turn) {
+  wait_until(
+      door, seconds, [&] { return door.test(posted); }, static_cast<OnDeadline&&>(on_deadline),
+      static_cast<OnTurn&&>(on_turn));
 }
 
 template <class OnDeadline>
