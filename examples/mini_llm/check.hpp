@@ -20,6 +20,11 @@ struct model_facts {
   int positions = 0;  ///< longest sequence the model can have
   int vocabulary = 256;
   double norm_epsilon = 1e-5;
+  bool is_llama = false;  ///< else GPT-2
+  bool has_dropout = true;
+  int kv_heads = 0;  ///< of a Llama, like the two below
+  int hidden = 0;
+  int theta = 0;
 
   /// What a partition counts: the embedding, the blocks, the head.
   [[nodiscard]] int layers() const { return blocks + 2; }
@@ -68,6 +73,10 @@ inline std::vector<std::string> check(options const& chosen, int launched, model
     problems.push_back("--seq " + text(chosen.sequence_length) + " is longer than the " + text(model.positions) +
                        " positions of --preset " + to_text(chosen.preset) + "; --seq 1 to " + text(model.positions) +
                        " are possible");
+  if (chosen.dropout > 0.0 && !model.has_dropout)
+    problems.push_back("--preset " + std::string(to_text(chosen.preset)) +
+                       " has no dropout, so --dropout asks for what it cannot do; leave it away, or choose --preset "
+                       "nano, small or gpt2-124m");
   if (!chosen.partition.empty()) {
     auto const parts = static_cast<std::int64_t>(chosen.partition.size());
     std::int64_t const sum = std::accumulate(chosen.partition.begin(), chosen.partition.end(), std::int64_t{0});

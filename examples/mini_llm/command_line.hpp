@@ -202,7 +202,7 @@ inline void add_options(CLI::App& app, option_table& table, options& chosen) {
   table.text("--data", &options::data, "FILE|DIR", "licence texts",
              "Text to learn: a file, or all text files of a folder.\nThe last tenth is kept for validation");
   table.choice("--preset", &options::preset, preset_names, "Size of the model");
-  table.text("--init", &options::init, "FILE", "", "Start from the weights of a .safetensors file of GPT-2's form");
+  table.text("--init", &options::init, "FILE", "", "Start from the weights of a .safetensors file, with\nHugging Face's names for this model");
   table.real("--dropout", &options::dropout, {0.0, 1.0, false, true}, "Share of activations dropped in training");
 
   table.group("Plan");

@@ -14,8 +14,8 @@
 
 namespace mini_llm {
 
-/// The weights that `--init` names, in GPT-2's form: our own `model.safetensors`, or a file of Hugging Face's with as
-/// many layers and a vocabulary of 256. All of it is compared with the model before the first tensor is read: nothing
+/// The weights that `--init` names: our own `model.safetensors`, or a file of Hugging Face's GPT-2 or Llama with the
+/// sizes of this model. All of it is compared with the model before the first tensor is read: nothing
 /// is left out silently, layers least of all. Does not communicate; every rank reads what it needs.
 class init_weights {
  public:
@@ -37,9 +37,7 @@ class init_weights {
     }
     if (left.erase("lm_head.weight") == 1) require_tied_head();
     for (std::string const& name : left)
-      if (!name.ends_with(".attn.bias") &&
-          !name.ends_with(".attn.masked_bias"))  // causal masks: constants, not weights
-        refuse("the model has no tensor " + quoted_name(name));
+      if (!is_constant(name)) refuse("the model has no tensor " + quoted_name(name));
   }
 
   /// Reads one parameter (host memory, all its elements), converted to Real.
@@ -57,11 +55,17 @@ class init_weights {
     return {parameter.extents, static_cast<std::size_t>(parameter.dimensions)};
   }
 
-  /// Files of the bare model, as Hugging Face's hub carries them, leave "transformer." away.
+  /// Causal masks and rotary wavelengths, which older files carry: constants, not weights.
+  static bool is_constant(std::string const& name) {
+    return name.ends_with(".attn.bias") || name.ends_with(".attn.masked_bias") ||
+           name.ends_with(".rotary_emb.inv_freq");
+  }
+
+  /// Files of the bare model, as Hugging Face's hub carries them, leave "transformer." (GPT-2) or "model." (Llama) away.
   [[nodiscard]] std::string name_in_file(std::string const& name) const {
-    constexpr std::string_view prefix = "transformer.";
-    if (!file_.contains(name) && name.starts_with(prefix) && file_.contains(name.substr(prefix.size())))
-      return name.substr(prefix.size());
+    for (std::string_view const prefix : {"transformer.", "model."})
+      if (!file_.contains(name) && name.starts_with(prefix) && file_.contains(name.substr(prefix.size())))
+        return name.substr(prefix.size());
     return name;
   }
 

@@ -32,6 +32,8 @@ void run(options const& chosen, weft::transport::endpoint& door, std::string con
     case preset_kind::nano: return run_nano(chosen, door, executable);
     case preset_kind::small: return run_small(chosen, door, executable);
     case preset_kind::gpt2_124m: return run_gpt2_124m(chosen, door, executable);
+    case preset_kind::llama_nano: return run_llama_nano(chosen, door, executable);
+    case preset_kind::llama_160m: return run_llama_160m(chosen, door, executable);
   }
 }
 
@@ -40,6 +42,8 @@ void plan(options const& chosen, int ranks) {
     case preset_kind::nano: return plan_nano(chosen, ranks);
     case preset_kind::small: return plan_small(chosen, ranks);
     case preset_kind::gpt2_124m: return plan_gpt2_124m(chosen, ranks);
+    case preset_kind::llama_nano: return plan_llama_nano(chosen, ranks);
+    case preset_kind::llama_160m: return plan_llama_160m(chosen, ranks);
   }
 }
 

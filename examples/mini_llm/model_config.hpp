@@ -9,10 +9,39 @@
 
 namespace mini_llm {
 
-/// `config.json` beside `model.safetensors`: with both, `GPT2LMHeadModel.from_pretrained(<out>)` of Hugging Face's
-/// transformers is this model. Tokens are bytes, so there is no tokenizer file; byte 0, which no text holds, stands for
+/// The class of Hugging Face's transformers that is this model.
+inline char const* hugging_face_class(model_facts const& model) {
+  return model.is_llama ? "LlamaForCausalLM" : "GPT2LMHeadModel";
+}
+
+/// `config.json` beside `model.safetensors`: with both, `<class>.from_pretrained(<out>)` of Hugging Face's transformers
+/// is this model. Of a text, tokens are bytes, so there is no tokenizer file; byte 0, which no text holds, stands for
 /// beginning and end.
 inline nlohmann::ordered_json hugging_face_config(model_facts const& model, double dropout) {
+  if (model.is_llama)
+    return {{"architectures", {hugging_face_class(model)}},
+            {"model_type", "llama"},
+            {"vocab_size", model.vocabulary},
+            {"max_position_embeddings", model.positions},
+            {"hidden_size", model.channels},
+            {"intermediate_size", model.hidden},
+            {"num_hidden_layers", model.blocks},
+            {"num_attention_heads", model.heads},
+            {"num_key_value_heads", model.kv_heads},
+            {"head_dim", model.channels / model.heads},
+            {"hidden_act", "silu"},
+            {"rms_norm_eps", model.norm_epsilon},
+            {"rope_theta", static_cast<double>(model.theta)},
+            {"rope_scaling", nullptr},
+            {"attention_bias", false},
+            {"mlp_bias", false},
+            {"attention_dropout", 0.0},
+            {"initializer_range", 0.02},
+            {"tie_word_embeddings", false},
+            {"use_cache", true},
+            {"bos_token_id", 0},
+            {"eos_token_id", 0},
+            {"torch_dtype", "float32"}};
   return {{"architectures", {"GPT2LMHeadModel"}},
           {"model_type", "gpt2"},
           {"vocab_size", model.vocabulary},

@@ -14,12 +14,12 @@
 
 namespace mini_llm {
 
-enum class preset_kind { nano, small, gpt2_124m };
+enum class preset_kind { nano, small, gpt2_124m, llama_nano, llama_160m };
 enum class schedule_kind { serial, gpipe, one_f_one_b, zero_bubble_h1 };
 enum class recompute_kind { none, full };
 enum class transport_kind { mpi, in_process };
 
-inline constexpr char const* preset_names[] = {"nano", "small", "gpt2-124m"};
+inline constexpr char const* preset_names[] = {"nano", "small", "gpt2-124m", "llama-nano", "llama-160m"};
 inline constexpr char const* schedule_names[] = {"serial", "gpipe", "1f1b", "zb-h1"};
 inline constexpr char const* recompute_names[] = {"none", "full"};
 inline constexpr char const* transport_names[] = {"mpi", "in-process"};

@@ -35,6 +35,14 @@ model_facts facts_of() {
   facts.heads = Model::size.heads;
   facts.positions = Model::size.positions;
   facts.vocabulary = Model::size.vocabulary;
+  if constexpr (requires { Model::size.kv_heads; }) {
+    facts.is_llama = true;
+    facts.has_dropout = Model::has_dropout;
+    facts.norm_epsilon = Model::size.epsilon();
+    facts.kv_heads = Model::size.kv_heads;
+    facts.hidden = Model::size.hidden;
+    facts.theta = Model::size.theta;
+  }
   return facts;
 }
 

@@ -14,10 +14,14 @@ namespace mini_llm {
 void run_nano(options const& chosen, weft::transport::endpoint& door, std::string const& executable);
 void run_small(options const& chosen, weft::transport::endpoint& door, std::string const& executable);
 void run_gpt2_124m(options const& chosen, weft::transport::endpoint& door, std::string const& executable);
+void run_llama_nano(options const& chosen, weft::transport::endpoint& door, std::string const& executable);
+void run_llama_160m(options const& chosen, weft::transport::endpoint& door, std::string const& executable);
 
 /// `--plan`: prints and returns. Does not communicate.
 void plan_nano(options const& chosen, int ranks);
 void plan_small(options const& chosen, int ranks);
 void plan_gpt2_124m(options const& chosen, int ranks);
+void plan_llama_nano(options const& chosen, int ranks);
+void plan_llama_160m(options const& chosen, int ranks);
 
 }  // namespace mini_llm

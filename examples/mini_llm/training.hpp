@@ -318,8 +318,8 @@ class training {
     std::printf("trained %lld steps in %.1f s (%.0f tokens/s); validation loss %.4f, bigram entropy %.4f\n",
                 static_cast<long long>(step - first), seconds, seconds > 0.0 ? tokens / seconds : 0.0, validation_loss_,
                 entropy_);
-    std::printf("weights: %s (with config.json, for Hugging Face's GPT2LMHeadModel)\n",
-                out_->file("model.safetensors").c_str());
+    std::printf("weights: %s (with config.json, for Hugging Face's %s)\n", out_->file("model.safetensors").c_str(),
+                hugging_face_class(facts_of<Model>()));
     std::fflush(stdout);
   }
 
