@@ -61,7 +61,8 @@ class init_weights {
            name.ends_with(".rotary_emb.inv_freq");
   }
 
-  /// Files of the bare model, as Hugging Face's hub carries them, leave "transformer." (GPT-2) or "model." (Llama) away.
+  /// Files of the bare model, as Hugging Face's hub carries them, leave "transformer." (GPT-2) or "model." (Llama)
+  /// away.
   [[nodiscard]] std::string name_in_file(std::string const& name) const {
     for (std::string_view const prefix : {"transformer.", "model."})
       if (!file_.contains(name) && name.starts_with(prefix) && file_.contains(name.substr(prefix.size())))
