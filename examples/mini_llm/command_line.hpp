@@ -200,9 +200,12 @@ inline void add_options(CLI::App& app, option_table& table, options& chosen) {
 
   table.group("Data and model");
   table.text("--data", &options::data, "FILE|DIR", "licence texts",
-             "Text to learn: a file, or all text files of a folder.\nThe last tenth is kept for validation");
+             "What to learn: a text or a file of tokens, or a folder of\nsuch. The last tenth is kept for validation");
+  table.choice("--data-format", &options::format, data_format_names,
+               "auto: tokens where llm.c's magic number is, else text");
   table.choice("--preset", &options::preset, preset_names, "Size of the model");
-  table.text("--init", &options::init, "FILE", "", "Start from the weights of a .safetensors file, with\nHugging Face's names for this model");
+  table.text("--init", &options::init, "FILE", "",
+             "Start from the weights of a .safetensors file, with\nHugging Face's names for this model");
   table.real("--dropout", &options::dropout, {0.0, 1.0, false, true}, "Share of activations dropped in training");
 
   table.group("Plan");
@@ -227,7 +230,7 @@ inline void add_options(CLI::App& app, option_table& table, options& chosen) {
 
   table.group("Training");
   table.whole("--batch", &options::batch, 1, 1'000'000, "Sequences per step");
-  table.whole("--seq", &options::sequence_length, 1, 1'000'000, "Bytes per sequence");
+  table.whole("--seq", &options::sequence_length, 1, 1'000'000, "Tokens per sequence (of a text: bytes)");
   table.whole("--steps", &options::steps, std::int64_t{0}, std::int64_t{many}, "Steps of the optimizer");
   table.real("--lr", &options::learning_rate, {0.0, 10.0, true, false}, "Highest learning rate (AdamW)");
   table.whole("--warmup", &options::warmup, std::int64_t{0}, std::int64_t{many},

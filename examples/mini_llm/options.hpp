@@ -16,22 +16,26 @@ namespace mini_llm {
 
 enum class preset_kind { nano, small, gpt2_124m, llama_nano, llama_160m };
 enum class schedule_kind { serial, gpipe, one_f_one_b, zero_bubble_h1 };
+enum class data_format { automatic, text, llmc, uint16 };
 enum class recompute_kind { none, full };
 enum class transport_kind { mpi, in_process };
 
 inline constexpr char const* preset_names[] = {"nano", "small", "gpt2-124m", "llama-nano", "llama-160m"};
 inline constexpr char const* schedule_names[] = {"serial", "gpipe", "1f1b", "zb-h1"};
+inline constexpr char const* data_format_names[] = {"auto", "text", "llmc", "uint16"};
 inline constexpr char const* recompute_names[] = {"none", "full"};
 inline constexpr char const* transport_names[] = {"mpi", "in-process"};
 
 inline char const* to_text(preset_kind kind) { return preset_names[static_cast<int>(kind)]; }
 inline char const* to_text(schedule_kind kind) { return schedule_names[static_cast<int>(kind)]; }
+inline char const* to_text(data_format kind) { return data_format_names[static_cast<int>(kind)]; }
 inline char const* to_text(recompute_kind kind) { return recompute_names[static_cast<int>(kind)]; }
 inline char const* to_text(transport_kind kind) { return transport_names[static_cast<int>(kind)]; }
 
 struct options {
   // Data and model
   std::string data;  ///< empty: the default text
+  data_format format = data_format::automatic;
   preset_kind preset = preset_kind::nano;
   std::string init;  ///< safetensors file to start from; empty: random weights
   double dropout = 0.0;
@@ -82,6 +86,7 @@ inline std::string partition_text(std::vector<int> const& partition) {
 inline nlohmann::ordered_json to_json(options const& chosen) {
   nlohmann::ordered_json object;
   if (!chosen.data.empty()) object["data"] = chosen.data;
+  object["data-format"] = to_text(chosen.format);
   object["preset"] = to_text(chosen.preset);
   if (!chosen.init.empty()) object["init"] = chosen.init;
   object["dropout"] = chosen.dropout;

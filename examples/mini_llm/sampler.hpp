@@ -3,19 +3,20 @@
 #pragma once
 
 #include "draw.hpp"
+#include "token_stream.hpp"
 
 #include <weft/error.hpp>
 
 #include <algorithm>
 #include <cstdint>
-#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 /// @file
-/// Which windows of the text are learnt at which step, and which ones the loss is validated on.
+/// Which windows of the data are learnt at which step, and which ones the loss is validated on.
 ///
-/// A window of length T at byte s has the inputs [s, s + T) and the targets [s + 1, s + T + 1). Nothing here has a
+/// A window of length T at token s has the inputs [s, s + T) and the targets [s + 1, s + T + 1). Nothing here has a
 /// state: the window of (seed, step, sample) is computed, so it is the same on any number of ranks, and a resumed run
 /// needs the step alone (the cursor that checkpoints hold). Does not communicate.
 
@@ -36,35 +37,32 @@ struct batch_arrays {
 
 namespace detail {
 
-inline void copy_window(std::span<std::uint8_t const> text, std::int64_t start, int sequence_length,
-                        std::int32_t* inputs, std::int32_t* targets) {
-  for (int position = 0; position < sequence_length; ++position) {
-    auto const place = static_cast<std::size_t>(start + position);
-    inputs[position] = text[place];
-    targets[position] = text[place + 1];
-  }
+inline void copy_window(token_stream const& data, std::int64_t start, int sequence_length, std::int32_t* inputs,
+                        std::int32_t* targets) {
+  data.copy(start, 1, inputs);
+  data.copy(start + 1, sequence_length, targets);
+  std::copy(targets, targets + sequence_length - 1, inputs + 1);
 }
 
 }  // namespace detail
 
-/// Draws training windows, each uniformly from all of the text's, with replacement.
+/// Draws training windows, each uniformly from all there are, with replacement.
 class training_sampler {
  public:
-  /// `text` must outlive the sampler. Errors: a text without a single window.
-  training_sampler(std::span<std::uint8_t const> text, int sequence_length, std::uint64_t seed)
-      : text_(text),
+  /// Errors: data without a single window.
+  training_sampler(token_stream data, int sequence_length, std::uint64_t seed)
+      : data_(std::move(data)),
         sequence_length_(sequence_length),
         seed_(seed) {
-    if (sequence_length < 1 || static_cast<std::int64_t>(text.size()) <= sequence_length)
-      throw weft::error("mini_llm::sampler: a text of " + std::to_string(text.size()) +
-                        " bytes has no window of length " + std::to_string(sequence_length) + "; lengths from 1 to " +
-                        std::to_string(std::max<std::int64_t>(static_cast<std::int64_t>(text.size()) - 1, 0)) +
-                        " are possible");
+    if (sequence_length < 1 || data_.size() <= sequence_length)
+      throw weft::error("mini_llm::sampler: data of " + std::to_string(data_.size()) +
+                        " tokens have no window of length " + std::to_string(sequence_length) + "; lengths from 1 to " +
+                        std::to_string(std::max<std::int64_t>(data_.size() - 1, 0)) + " are possible");
   }
 
-  /// First byte of the window that sequence `sample` of the whole batch has at `step`.
+  /// First token of the window that sequence `sample` of the whole batch has at `step`.
   [[nodiscard]] std::int64_t start(std::uint64_t step, std::uint64_t sample) const {
-    auto const windows = static_cast<std::uint64_t>(text_.size()) - static_cast<std::uint64_t>(sequence_length_);
+    auto const windows = static_cast<std::uint64_t>(data_.size() - sequence_length_);
     return static_cast<std::int64_t>(draw_below(windows, seed_, draw_purpose::training_window, step, sample));
   }
 
@@ -73,32 +71,31 @@ class training_sampler {
     batch.resize(sequences, sequence_length_);
     for (int sample = 0; sample < sequences; ++sample) {
       std::size_t const row = static_cast<std::size_t>(sample) * static_cast<std::size_t>(sequence_length_);
-      detail::copy_window(text_, start(step, static_cast<std::uint64_t>(sample)), sequence_length_,
+      detail::copy_window(data_, start(step, static_cast<std::uint64_t>(sample)), sequence_length_,
                           batch.inputs.data() + row, batch.targets.data() + row);
     }
     batch.counted_tokens = static_cast<std::int64_t>(sequences) * sequence_length_;
   }
 
  private:
-  std::span<std::uint8_t const> text_;
+  token_stream data_;
   int sequence_length_;
   std::uint64_t seed_;
 };
 
-/// Fixed validation windows: evenly spaced, no byte is predicted twice, the same in every run of one data and length.
+/// Fixed validation windows: evenly spaced, no token is predicted twice, the same in every run of one data and length.
 class validation_windows {
  public:
-  /// `batches` of `sequences` windows each; 0: as many as the text holds. Fewer where the text is shorter: the last
+  /// `batches` of `sequences` windows each; 0: as many as the data hold. Fewer where they are shorter: the last
   /// batch is then filled up with sequences that are not counted.
-  validation_windows(std::span<std::uint8_t const> text, int sequence_length, int sequences, int batches)
-      : text_(text),
+  validation_windows(token_stream data, int sequence_length, int sequences, int batches)
+      : data_(std::move(data)),
         sequence_length_(sequence_length),
         sequences_(sequences) {
-    std::int64_t const most =
-        text.empty() ? 0 : (static_cast<std::int64_t>(text.size()) - 1) / static_cast<std::int64_t>(sequence_length);
+    std::int64_t const most = data_.size() == 0 ? 0 : (data_.size() - 1) / sequence_length;
     if (most < 1)
-      throw weft::error("mini_llm::sampler: a validation part of " + std::to_string(text.size()) +
-                        " bytes has no window of length " + std::to_string(sequence_length) +
+      throw weft::error("mini_llm::sampler: a validation part of " + std::to_string(data_.size()) +
+                        " tokens has no window of length " + std::to_string(sequence_length) +
                         "; choose a smaller --seq");
     windows_ = batches == 0 ? most : std::min<std::int64_t>(most, static_cast<std::int64_t>(batches) * sequences);
   }
@@ -108,7 +105,7 @@ class validation_windows {
 
   [[nodiscard]] std::int64_t start(std::int64_t window) const {
     // Room for `windows_` windows exists, so neighbours are at least a window apart after rounding down, too.
-    auto const last = static_cast<std::int64_t>(text_.size()) - 1 - sequence_length_;
+    auto const last = data_.size() - 1 - sequence_length_;
     return windows_ == 1 ? 0 : window * last / (windows_ - 1);
   }
 
@@ -119,7 +116,7 @@ class validation_windows {
       std::size_t const row = static_cast<std::size_t>(sample) * static_cast<std::size_t>(sequence_length_);
       std::int64_t const window = static_cast<std::int64_t>(batch_index) * sequences_ + sample;
       if (window < windows_) {
-        detail::copy_window(text_, start(window), sequence_length_, batch.inputs.data() + row,
+        detail::copy_window(data_, start(window), sequence_length_, batch.inputs.data() + row,
                             batch.targets.data() + row);
         batch.counted_tokens += sequence_length_;
       } else {
@@ -130,7 +127,7 @@ class validation_windows {
   }
 
  private:
-  std::span<std::uint8_t const> text_;
+  token_stream data_;
   int sequence_length_;
   int sequences_;
   std::int64_t windows_ = 0;

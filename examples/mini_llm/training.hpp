@@ -16,7 +16,7 @@
 #include "progress.hpp"
 #include "sampler.hpp"
 #include "stop_signal.hpp"
-#include "text.hpp"
+#include "token_data.hpp"
 
 #include <weft/schedule/make_program.hpp>
 #include <weft/train/state.hpp>
@@ -118,10 +118,11 @@ class training {
   /// What needs no other rank.
   void load() {
     require_possible(chosen_, chosen_.transport == transport_kind::in_process ? 1 : door_.size(), facts_of<Model>());
-    text_ = load_text(chosen_.data.empty() ? default_data(WEFT_DOCUMENTATION_DIR) : fs::path(chosen_.data));
-    require_sequence_fits(text_, chosen_.sequence_length);
-    sampler_ = std::make_unique<training_sampler>(text_.training(), chosen_.sequence_length, chosen_.seed);
-    validation_ = std::make_unique<validation_windows>(text_.validation(), chosen_.sequence_length, chosen_.batch,
+    data_ = load_data(chosen_.data.empty() ? default_data(WEFT_DOCUMENTATION_DIR) : fs::path(chosen_.data),
+                      chosen_.format, facts_of<Model>().vocabulary, to_text(chosen_.preset));
+    require_sequence_fits(data_, chosen_.sequence_length);
+    sampler_ = std::make_unique<training_sampler>(data_.training, chosen_.sequence_length, chosen_.seed);
+    validation_ = std::make_unique<validation_windows>(data_.validation, chosen_.sequence_length, chosen_.batch,
                                                        chosen_.eval_batches);
   }
 
@@ -137,7 +138,8 @@ class training {
     settings.record_times = true;
     settings.partition = partition_of<Model>(chosen_, door_.size()).ranges();
     settings.facts = {{"executable (XXH3)", executable_},
-                      {"data (XXH3)", std::to_string(text_.hash)},
+                      {"data format", to_text(data_.format)},
+                      {"data (XXH3)", std::to_string(data_.hash)},
                       {"options", resume_configuration(chosen_).dump()},
                       {"evaluation", std::to_string(chosen_.eval_every) + ", " + std::to_string(chosen_.eval_batches)},
                       {"save-every", std::to_string(chosen_.save_every)},
@@ -192,7 +194,9 @@ class training {
       losses_.emplace(loss_log::start(out_->file("losses.csv")));
       metrics_.emplace(metrics_log::start(out_->file("metrics.jsonl")));
     }
-    nlohmann::ordered_json run{{"ranks", door_.size()}, {"data_bytes", text_.bytes.size()}};
+    nlohmann::ordered_json run{{"ranks", door_.size()},
+                               {"data_format", to_text(data_.format)},
+                               {"data_tokens", data_.training.size() + data_.validation.size()}};
     for (auto const& [name, value] : weft::execution::build_facts<Kokkos::DefaultExecutionSpace>()) run[name] = value;
     write_run_configuration(out_->file("config-run.json"), chosen_, run);
     write_text("out", out_->file("config.json"),
@@ -214,7 +218,7 @@ class training {
     facts.optimizer_steps = trainer_->optimizer_steps();
     facts.seed = chosen_.seed;
     facts.sampler_cursor = static_cast<std::uint64_t>(step);
-    facts.data_hash = text_.hash;
+    facts.data_hash = data_.hash;
     facts.configuration = resume_configuration(chosen_);
     return facts;
   }
@@ -236,10 +240,11 @@ class training {
 
   void describe() {
     if (!is_root_) return;
-    for (auto const& note : text_.notes) std::cout << "note: " << note << '\n';
-    entropy_ = bigram_entropy(text_.validation());
-    std::printf("data: %zu documents, %zu bytes to train on, %zu to validate on; bigram entropy %.4f nats per byte\n",
-                text_.documents.size(), text_.training_bytes, text_.bytes.size() - text_.training_bytes, entropy_);
+    for (auto const& note : data_.notes) std::cout << "note: " << note << '\n';
+    entropy_ = data_.entropy(facts_of<Model>().vocabulary);
+    std::printf("data: %zu documents, %lld %ss to train on, %lld to validate on; %s %.4f nats per %s\n",
+                data_.documents.size(), static_cast<long long>(data_.training.size()), data_.unit(),
+                static_cast<long long>(data_.validation.size()), data_.entropy_name(), entropy_, data_.unit());
     std::fflush(stdout);
     std::cout << headline<Model>(chosen_, door_.size(), partition_of<Model>(chosen_, door_.size())) << std::flush;
   }
@@ -280,8 +285,8 @@ class training {
     if (!is_root_) return;
     metrics_->append("validation", step, {{"loss", validation_loss_}, {"tokens", tokens}});
     char line[96];
-    std::snprintf(line, sizeof line, "step %lld: validation loss %.4f (bigram entropy %.4f)",
-                  static_cast<long long>(step), validation_loss_, entropy_);
+    std::snprintf(line, sizeof line, "step %lld: validation loss %.4f (%s %.4f)", static_cast<long long>(step),
+                  validation_loss_, data_.entropy_name(), entropy_);
     bar.note(line);
   }
 
@@ -315,9 +320,9 @@ class training {
   void conclude(std::int64_t step, std::int64_t first, double seconds) const {
     if (!is_root_) return;
     double const tokens = static_cast<double>(step - first) * chosen_.batch * chosen_.sequence_length;
-    std::printf("trained %lld steps in %.1f s (%.0f tokens/s); validation loss %.4f, bigram entropy %.4f\n",
+    std::printf("trained %lld steps in %.1f s (%.0f tokens/s); validation loss %.4f, %s %.4f\n",
                 static_cast<long long>(step - first), seconds, seconds > 0.0 ? tokens / seconds : 0.0, validation_loss_,
-                entropy_);
+                data_.entropy_name(), entropy_);
     std::printf("weights: %s (with config.json, for Hugging Face's %s)\n", out_->file("model.safetensors").c_str(),
                 hugging_face_class(facts_of<Model>()));
     std::fflush(stdout);
@@ -325,6 +330,11 @@ class training {
 
   /// Collective: every byte goes through the pipeline.
   void sample() {
+    if (!data_.is_text()) {
+      if (is_root_)
+        std::cout << "no sample: the data are token numbers, and mini_llm knows no tokenizer\n" << std::flush;
+      return;
+    }
     std::vector<std::uint8_t> bytes(chosen_.prompt.begin(), chosen_.prompt.end());
     batch_arrays one;
     one.resize(1, chosen_.sequence_length);
@@ -347,7 +357,7 @@ class training {
   weft::transport::endpoint& door_;
   bool is_root_;
   std::string executable_;
-  text text_;
+  token_data data_;
   std::unique_ptr<training_sampler> sampler_;
   std::unique_ptr<validation_windows> validation_;
   std::unique_ptr<trainer_type> trainer_;
