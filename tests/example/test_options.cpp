@@ -134,7 +134,7 @@ TEST_CASE("values out of range are refused with the legal range") {
       {"--ranks 0", "--ranks 0 is not possible; whole numbers from 1 to 1024"},
       {"--log-every 0", "--log-every 0 is not possible; whole numbers from 1"},
       {"--eval-batches -1", "--eval-batches -1 is not possible"},
-      {"--preset huge", "--preset huge is not possible; nano, small or gpt2-124m is legal"},
+      {"--preset huge", "--preset huge is not possible; nano, small, gpt2-124m, llama-nano or llama-160m is legal"},
       {"--schedule 2f2b", "--schedule 2f2b is not possible; serial, gpipe, 1f1b or zb-h1 is legal"},
       {"--recompute some", "--recompute some is not possible; none or full is legal"},
       {"--transport tcp", "--transport tcp is not possible; mpi or in-process is legal"},
@@ -241,6 +241,46 @@ TEST_CASE("impossible combinations say what is possible") {
   CHECK(mini_llm::check(chosen, 1, nano).size() == 1);
   chosen.sample_bytes = 0;
   CHECK(mini_llm::check(chosen, 1, nano).empty());
+}
+
+TEST_CASE("a Llama has no dropout, and is told in words") {
+  mini_llm::model_facts llama = nano;
+  llama.has_dropout = false;
+  auto chosen = parsed("--preset llama-nano --dropout 0.1");
+  auto const found = mini_llm::check(chosen, 1, llama);
+  REQUIRE(found.size() == 1);
+  CHECK(
+      found[0] ==
+      "--preset llama-nano has no dropout, so --dropout asks for what it cannot do; leave it away, or choose --preset "
+      "nano, small or gpt2-124m");
+  chosen.dropout = 0.0;
+  CHECK(mini_llm::check(chosen, 1, llama).empty());
+}
+
+TEST_CASE("Hugging Face's configuration has what LlamaForCausalLM asks for") {
+  mini_llm::model_facts llama = nano;
+  llama.is_llama = true;
+  llama.has_dropout = false;
+  llama.norm_epsilon = 1e-6;
+  llama.kv_heads = 2;
+  llama.hidden = 384;
+  llama.theta = 500000;
+  auto const config = mini_llm::hugging_face_config(llama, 0.0);
+  CHECK(config["model_type"] == "llama");
+  CHECK(config["architectures"][0] == "LlamaForCausalLM");
+  CHECK(config["hidden_size"] == 128);
+  CHECK(config["intermediate_size"] == 384);
+  CHECK(config["num_attention_heads"] == 4);
+  CHECK(config["num_key_value_heads"] == 2);
+  CHECK(config["head_dim"] == 32);
+  CHECK(config["num_hidden_layers"] == 4);
+  CHECK(config["max_position_embeddings"] == 256);
+  CHECK(config["vocab_size"] == 256);
+  CHECK(config["hidden_act"] == "silu");
+  CHECK(config["rms_norm_eps"] == 1e-6);
+  CHECK(config["rope_theta"] == 500000.0);
+  CHECK(config["tie_word_embeddings"] == false);
+  CHECK(config["bos_token_id"].get<int>() < 256);
 }
 
 TEST_CASE("Hugging Face's configuration has what GPT2LMHeadModel asks for") {

@@ -426,3 +426,36 @@ TEST_CASE("weights to start from: both namings, every tensor accounted for, a ti
   file({{"wte.weight", {4, 2}}, {"h.0.mlp.c_fc.weight", {8, 2}}}, {});
   CHECK(has(words(), "has the shape [8, 2], the model wants [2, 8]"));
 }
+
+TEST_CASE("weights to start from: a Llama's head is its own, the bare model's names and constants are known") {
+  scratch folder;
+  std::vector<weft::parameters::parameter_descriptor> const model{parameter("model.embed_tokens.weight", 4, 2),
+                                                                  parameter("model.layers.0.mlp.up_proj.weight", 3, 2),
+                                                                  parameter("lm_head.weight", 4, 2)};
+  std::vector<float> const table{1, 2, 3, 4, 5, 6, 7, 8};
+  auto const words = [&](std::vector<safetensors_writer::entry> const& entries) {
+    auto writer = safetensors_writer::create<float>(folder / "file", entries, {}, false);
+    for (auto const& entry : entries) {
+      std::vector<float> const values(table.rbegin(), table.rbegin() + entry.shape[0] * entry.shape[1]);
+      writer.write<float>(entry.name, entry.name == "lm_head.weight" ? values : std::vector<float>(values.size()));
+    }
+    writer.commit();
+    return weft_test::message_of<weft::error>([&] {
+      mini_llm::init_weights const weights(folder / "file", model);
+      std::vector<double> values(8);
+      weights.read(model[2], values.data());
+      REQUIRE(values[7] == 1.0);
+    });
+  };
+  safetensors_writer::entry const embedding{"model.embed_tokens.weight", {4, 2}};
+  safetensors_writer::entry const up{"model.layers.0.mlp.up_proj.weight", {3, 2}};
+  safetensors_writer::entry const head{"lm_head.weight", {4, 2}};
+  CHECK(words({embedding, up, head}) == "");
+  CHECK(words({{"embed_tokens.weight", {4, 2}}, {"layers.0.mlp.up_proj.weight", {3, 2}}, head}) == "");
+  CHECK(words({embedding, up, head, {"model.layers.0.self_attn.rotary_emb.inv_freq", {1, 2}}}) == "");
+  CHECK(has(words({embedding, up}), "has no tensor \"lm_head.weight\""));  // a tied Llama
+  CHECK(has(words({embedding, {"model.layers.0.mlp.up_proj.weight", {2, 3}}, head}),
+            "has the shape [2, 3], the model wants [3, 2]"));
+  CHECK(has(words({embedding, up, head, {"model.layers.0.self_attn.q_proj.bias", {1, 2}}}),
+            "the model has no tensor \"model.layers.0.self_attn.q_proj.bias\""));
+}
