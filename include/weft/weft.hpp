@@ -15,6 +15,7 @@
 #include <weft/parameters/all.hpp>
 #include <weft/pipeline/all.hpp>
 #include <weft/plan/all.hpp>
+#include <weft/profiling/all.hpp>
 #include <weft/schedule/all.hpp>
 #include <weft/topology/all.hpp>
 #include <weft/train/all.hpp>
