@@ -25,6 +25,8 @@ if(PROJECT_IS_TOP_LEVEL)
     set(CMAKE_BUILD_TYPE Release CACHE STRING "Debug, Release, RelWithDebInfo or MinSizeRel" FORCE)
   endif()
   set(CMAKE_CXX_EXTENSIONS OFF)
+  # There are no modules here, and CMake 3.28 and later would look for some in every source.
+  set(CMAKE_CXX_SCAN_FOR_MODULES OFF)
   if(NOT CMAKE_RUNTIME_OUTPUT_DIRECTORY)
     set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
   endif()
