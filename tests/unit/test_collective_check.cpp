@@ -3,6 +3,10 @@
 #include <doctest/doctest.h>
 
 #include <weft/collective/all.hpp>
+#include <weft/error.hpp>
+
+#include <string>
+#include <vector>
 
 using namespace weft::collective;
 
@@ -28,6 +32,103 @@ TEST_CASE("collective: every contribution arrives exactly once, on any number of
   }
   CHECK(binomial_tree::broadcast(17).rounds == 5);
   CHECK(binomial_tree::broadcast(16).rounds == 4);
+}
+
+TEST_CASE("collective: every named all-reduce on 1 to 40 ranks: complete, nothing twice, one nesting on all ranks") {
+  for (int ranks = 1; ranks <= 40; ++ranks) {
+    CAPTURE(ranks);
+    std::vector<std::string> names(std::begin(all_reduce_names), std::end(all_reduce_names));
+    for (int size = 1; size <= ranks + 1; size += size < 4 ? 1 : 5)
+      names.push_back("hierarchical:" + std::to_string(size));
+    for (auto const& name : names) {
+      CAPTURE(name);
+      auto const list = make_all_reduce(name, ranks);
+      CHECK(list.ranks == ranks);
+      CHECK(explain(check(list, goal::all_reduce)) == "");
+      CHECK(has_one_association(list));
+    }
+    CHECK(explain(check(recursive_halving::reduce_scatter(ranks), goal::reduce_scatter)) == "");
+    CHECK(explain(check(recursive_halving::all_gather(ranks), goal::all_gather)) == "");
+  }
+}
+
+TEST_CASE("collective: the nesting of additions is what the headers' comments say") {
+  auto const text = [](char const* name, int ranks, int chunk) {
+    return association(make_all_reduce(name, ranks), chunk).text(ranks - 1);
+  };
+  CHECK(text("ring", 4, 1) ==
+        "(1 + (0 + (2 + 3)))");  // from rank c + 1 round to rank c; sums name the lower side first
+  CHECK(text("recursive-doubling", 4, 0) == "((0 + 1) + (2 + 3))");
+  CHECK(text("recursive-doubling", 6, 0) == "(((0 + 1) + (2 + 3)) + (4 + 5))");
+  CHECK(text("recursive-halving", 4, 0) == "((0 + 2) + (1 + 3))");
+  CHECK(text("recursive-halving", 5, 4) == "((0 + 3) + (2 + (1 + 4)))");
+  CHECK(text("tree", 4, 0) == "((0 + 2) + (1 + 3))");
+  CHECK(text("hierarchical:2", 4, 0) == "((0 + 1) + (2 + 3))");
+  CHECK(text("hierarchical", 9, 0) == text("hierarchical:3", 9, 0));
+}
+
+TEST_CASE("collective: names that do not exist are refused with those that do") {
+  auto const refusal = [](auto&& call) {
+    try {
+      call();
+    } catch (weft::error const& failure) {
+      return std::string(failure.what());
+    }
+    return std::string("accepted");
+  };
+  for (char const* const name : {"", "rings", "hierarchical:", "hierarchical:0", "hierarchical:-2", "hierarchical:2x",
+                                 "hierarchical2", "binomial_tree", "MPI"}) {
+    CAPTURE(name);
+    auto const text = refusal([&] { static_cast<void>(all_reduce_choice(name)); });
+    CHECK(text == refusal([&] { static_cast<void>(make_all_reduce(name, 3)); }));
+    CHECK(text.find("weft::collective: there is no all-reduce \"" + std::string(name) +
+                    "\"; choose one of ring, recursive-doubling, recursive-halving, tree, hierarchical, "
+                    "hierarchical:G") == 0);
+  }
+  CHECK(all_reduce_choice("mpi").is_library());
+  CHECK(!all_reduce_choice("tree").is_library());
+  CHECK(all_reduce_choice().name() == "ring");
+  CHECK(refusal([] { static_cast<void>(all_reduce_choice("mpi").list(2)); }).find("has no step list") !=
+        std::string::npos);
+  CHECK(refusal([] { static_cast<void>(make_all_reduce("ring", 0)); }).find("ask for at least 1") != std::string::npos);
+}
+
+TEST_CASE("collective: play_locally adds in the order of the list") {
+  // 1e16 + 1 loses the 1 in double, so the nesting shows.
+  auto const play = [](char const* name, std::vector<double> values) {
+    std::vector<double*> buffers;
+    for (double& each : values) buffers.push_back(&each);
+    play_locally(make_all_reduce(name, static_cast<int>(values.size())), buffers.data(), 1);
+    for (double const each : values) CHECK(each == values.front());
+    return values.front();
+  };
+  CHECK(play("recursive-doubling", {1.0, 1.0, 1e16, -1e16}) == 2.0);  // (1 + 1) + (1e16 - 1e16)
+  CHECK(play("tree", {1.0, 1.0, 1e16, -1e16}) == 0.0);                // (1 + 1e16) + (1 - 1e16)
+  CHECK(play("ring", {1.0, 1e16, -1e16, 1.0}) == 2.0);                // chunk 0: ((1e16 - 1e16) + 1) + 1
+  CHECK(play("tree", {7.0}) == 7.0);
+
+  // Every element takes part exactly once, whatever the blocks; sums of small integers are exact.
+  for (int ranks : {1, 2, 3, 5, 8})
+    for (std::int64_t elements : {0, 1, 2, 7, 2047, 2048, 2049, 40001})
+      for (char const* const name : all_reduce_names) {
+        std::vector<std::vector<float>> all(static_cast<std::size_t>(ranks));
+        std::vector<float*> buffers;
+        for (int rank = 0; rank < ranks; ++rank) {
+          auto& mine = all[static_cast<std::size_t>(rank)];
+          for (std::int64_t element = 0; element < elements; ++element)
+            mine.push_back(static_cast<float>((element * 7 + rank) % 1000));
+          buffers.push_back(mine.data());
+        }
+        auto const before = all;
+        play_locally(make_all_reduce(name, ranks), buffers.data(), elements);
+        int wrong = 0;
+        for (std::size_t element = 0; element < static_cast<std::size_t>(elements); ++element) {
+          float sum = 0.0F;
+          for (auto const& each : before) sum += each[element];
+          for (auto const& each : all) wrong += each[element] != sum ? 1 : 0;
+        }
+        CHECK(wrong == 0);
+      }
 }
 
 TEST_CASE("collective: an all-reduce is a reduce-scatter and an all-gather of one list") {

@@ -51,33 +51,46 @@ constexpr list_verdict check(step_list const& list, goal wanted, int root = 0) {
       if (has) now[at(rank, chunk, rank)] = 1;
     }
 
-  detail::buffer<int> before(now);
   detail::buffer<int> written_in(ranks * chunks);   // 1 + round
   detail::buffer<int> replaced_in(ranks * chunks);  // 1 + round, where the arrival is a copy
   detail::buffer<int> sent_in(ranks * chunks);      // 1 + round
+  int most = 0;                                     // steps of one round
+  for (int first = 0, last = 0; first < list.size(); first = last) {
+    while (last < list.size() && list.steps[last].round == list.steps[first].round) ++last;
+    most = last - first > most ? last - first : most;
+  }
+  detail::buffer<int> sent(most * ranks);  // what the rounds before left behind
+  int* const held = now.data();
+  int* const arriving = sent.data();
   int round = 0;
-  for (int index = 0; index < list.size(); ++index) {
-    step const each = list.steps[index];
-    if (each.from < 0 || each.from >= ranks || each.to < 0 || each.to >= ranks || each.from == each.to ||
-        each.chunk < 0 || each.chunk >= chunks || each.round < round || each.round >= list.rounds)
-      return {list_fault::bad_step, index, each.from, each.chunk, -1, 0};
-    if (each.round > round) {
+  for (int first = 0, last = 0; first < list.size(); first = last) {
+    for (; last < list.size() && list.steps[last].round == list.steps[first].round; ++last) {
+      step const each = list.steps[last];
+      if (each.from < 0 || each.from >= ranks || each.to < 0 || each.to >= ranks || each.from == each.to ||
+          each.chunk < 0 || each.chunk >= chunks || each.round < round || each.round >= list.rounds)
+        return {list_fault::bad_step, last, each.from, each.chunk, -1, 0};
       round = each.round;
-      before = now;
+      int& written = written_in[each.to * chunks + each.chunk];
+      if (written == round + 1) return {list_fault::written_twice, last, each.to, each.chunk, -1, 0};
+      written = round + 1;
+      if (each.what == arrival::copy) replaced_in[each.to * chunks + each.chunk] = round + 1;
+      sent_in[each.from * chunks + each.chunk] = round + 1;
+      if (replaced_in[each.from * chunks + each.chunk] == round + 1)
+        return {list_fault::read_while_written, last, each.from, each.chunk, -1, 0};
+      if (each.what == arrival::copy && sent_in[each.to * chunks + each.chunk] == round + 1)
+        return {list_fault::read_while_written, last, each.to, each.chunk, -1, 0};
+      int const* const from = held + at(each.from, each.chunk, 0);
+      int* const to = arriving + (last - first) * ranks;
+      for (int contributor = 0; contributor < ranks; ++contributor) to[contributor] = from[contributor];
     }
-    int& written = written_in[each.to * chunks + each.chunk];
-    if (written == round + 1) return {list_fault::written_twice, index, each.to, each.chunk, -1, 0};
-    written = round + 1;
-    if (each.what == arrival::copy) replaced_in[each.to * chunks + each.chunk] = round + 1;
-    sent_in[each.from * chunks + each.chunk] = round + 1;
-    if (replaced_in[each.from * chunks + each.chunk] == round + 1)
-      return {list_fault::read_while_written, index, each.from, each.chunk, -1, 0};
-    if (each.what == arrival::copy && sent_in[each.to * chunks + each.chunk] == round + 1)
-      return {list_fault::read_while_written, index, each.to, each.chunk, -1, 0};
-    for (int contributor = 0; contributor < ranks; ++contributor) {
-      int const arriving = before[at(each.from, each.chunk, contributor)];
-      int& held = now[at(each.to, each.chunk, contributor)];
-      held = each.what == arrival::add ? held + arriving : arriving;
+    for (int index = first; index < last; ++index) {
+      step const each = list.steps[index];
+      int const* const from = arriving + (index - first) * ranks;
+      int* const to = held + at(each.to, each.chunk, 0);
+      if (each.what == arrival::add)
+        for (int contributor = 0; contributor < ranks; ++contributor) to[contributor] += from[contributor];
+      else
+        for (int contributor = 0; contributor < ranks; ++contributor) to[contributor] = from[contributor];
     }
   }
 
@@ -87,11 +100,12 @@ constexpr list_verdict check(step_list const& list, goal wanted, int root = 0) {
                             : wanted == goal::reduce_scatter ? rank == chunk
                                                              : true;
       if (!promised) continue;
+      int const* const held_here = held + at(rank, chunk, 0);
       for (int contributor = 0; contributor < ranks; ++contributor) {
         bool const due = wanted == goal::broadcast    ? contributor == root
                          : wanted == goal::all_gather ? contributor == chunk
                                                       : true;
-        int const count = now[at(rank, chunk, contributor)];
+        int const count = held_here[contributor];
         if (count == (due ? 1 : 0)) continue;
         list_fault const what = !due         ? list_fault::foreign
                                 : count == 0 ? list_fault::missing

@@ -18,8 +18,9 @@ namespace weft::inline v1::collective {
 ///                               0 -> 1, 2 -> 3, 4 -> 5      binomial tree
 ///
 /// * 2 ceil(log2 g) rounds and those of recursive_halving on G ranks
-/// * between groups: 2 (G - 1)/G of the buffer sent by each leader, whatever g; inside: the whole buffer, up to
-///   ceil(log2 g) times by the leader
+/// * between groups: what recursive_halving sends on G ranks, about twice the buffer by each leader, whatever g;
+/// inside:
+///   the whole buffer, up to ceil(log2 g) times by the leader
 /// * association: the sums of the groups, added up as recursive halving does it
 ///
 /// Use it where ranks of a group are near to each other (one node) and groups are far apart: only leaders use the

@@ -22,7 +22,8 @@ namespace weft::inline v1::collective {
 ///
 /// * all_gather: ceil(log2 n) rounds. reduce_scatter: one more for every level with an odd group, 2 ceil(log2 n) at
 ///   most; nothing waits for the additional ones before the last round
-/// * both: (n - 1)/n of the buffer sent by each rank, every other rank's chunk once; all_reduce: twice that
+/// * (n - 1)/n of the buffer sent by each rank in the reduce_scatter, and received by each in the all_gather; the other
+///   way round it is the same for powers of two, and up to 3/2 of it for the busiest rank else
 /// * all_reduce: reduce_scatter, then all_gather of the same list: one rank adds up a chunk and the others copy it
 /// * association: chunk c is a tree whose root joins the two halves of all ranks, seen from rank c
 ///
