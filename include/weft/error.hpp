@@ -43,4 +43,11 @@ class remote_error : public error {
   using error::error;
 };
 
+/// Thrown by a look at the failure channel where another rank's deadline has passed: the looker answers what it waits
+/// for (transport/standstill.hpp) and ends.
+class standstill : public remote_error {
+ public:
+  using remote_error::remote_error;
+};
+
 }  // namespace weft::inline v1

@@ -9,7 +9,9 @@
 #include <doctest/doctest.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <string>
@@ -81,40 +83,56 @@ TEST_CASE("engine waits: context.progress() asks the stage too, and its failure 
 
 namespace {
 
-/// A transport that moves a message only while its receiver tests that very message, and a hundred times at that: the
-/// least that MPI promises of progress.
-class reluctant_door final : public endpoint {
+/// A door without a launch lock: these stages launch no kernels, and one that hangs must not hang the others.
+class free_door : public endpoint {
  public:
-  explicit reluctant_door(endpoint& inner) : inner_(inner) {}
+  explicit free_door(endpoint& inner) : inner_(inner) {}
   [[nodiscard]] int rank() const override { return inner_.rank(); }
   [[nodiscard]] int size() const override { return inner_.size(); }
   [[nodiscard]] weft::transport::request send(void const* data, std::size_t bytes, int peer, int tag) override {
     return inner_.send(data, bytes, peer, tag);
   }
   [[nodiscard]] weft::transport::request receive(void* data, std::size_t bytes, int peer, int tag) override {
-    auto const posted = inner_.receive(data, bytes, peer, tag);
+    return inner_.receive(data, bytes, peer, tag);
+  }
+  [[nodiscard]] bool test(weft::transport::request& posted) override { return inner_.test(posted); }
+  [[nodiscard]] std::size_t received_bytes() const override { return inner_.received_bytes(); }
+  [[nodiscard]] bool abandon(weft::transport::request& posted) noexcept override { return inner_.abandon(posted); }
+  void announce_failure(std::string_view message) noexcept override { inner_.announce_failure(message); }
+  void check_failure() override { inner_.check_failure(); }
+  [[nodiscard]] std::vector<weft::transport::whereabouts> exchange_whereabouts(weft::transport::whereabouts const& own,
+                                                                               double seconds) override {
+    return inner_.exchange_whereabouts(own, seconds);
+  }
+  void yield() noexcept override { inner_.yield(); }
+  [[nodiscard]] std::unique_lock<std::mutex> launch_lock() override { return {}; }
+
+ private:
+  endpoint& inner_;
+};
+
+/// A transport that moves a message only while its receiver tests that very message, and a hundred times at that: the
+/// least that MPI promises of progress.
+class reluctant_door final : public free_door {
+ public:
+  using free_door::free_door;
+  [[nodiscard]] weft::transport::request receive(void* data, std::size_t bytes, int peer, int tag) override {
+    auto const posted = free_door::receive(data, bytes, peer, tag);
     tests_[posted.handle] = 0;
     return posted;
   }
   [[nodiscard]] bool test(weft::transport::request& posted) override {
     if (posted.pending && !posted.is_send && ++tests_[posted.handle] < 100) return false;
     bool const was_receive = posted.pending && !posted.is_send;
-    if (!inner_.test(posted)) return false;
+    if (!free_door::test(posted)) return false;
     if (was_receive && is_computing) ++arrived_while_computing;
     return true;
   }
-  [[nodiscard]] std::size_t received_bytes() const override { return inner_.received_bytes(); }
-  [[nodiscard]] bool abandon(weft::transport::request& posted) noexcept override { return inner_.abandon(posted); }
-  void announce_failure(std::string_view message) noexcept override { inner_.announce_failure(message); }
-  void check_failure() override { inner_.check_failure(); }
-  void yield() noexcept override { inner_.yield(); }
-  [[nodiscard]] std::unique_lock<std::mutex> launch_lock() override { return {}; }
 
   bool is_computing = false;
   int arrived_while_computing = 0;
 
  private:
-  endpoint& inner_;
   std::map<std::uintptr_t, int> tests_;
 };
 
@@ -168,4 +186,116 @@ TEST_CASE("engine waits: every schedule runs over a transport that moves nothing
         for (int step = 0; step < 3; ++step) engine.step();
       }));
     }
+}
+
+namespace {
+
+/// What each rank's exception says when rank `culprit` does `act` in its pass `pass`; "" where a rank ended well.
+std::vector<std::string> stories(char const* schedule, int ranks, int culprit, int pass,
+                                 std::function<void(toy::context const&)> const& act) {
+  auto const program = weft::schedule::make_program(schedule, ranks, 4, bare);
+  std::vector<std::string> all(static_cast<std::size_t>(ranks));
+  in_process::run(ranks, [&](endpoint& inner) {
+    free_door door(inner);
+    toy::stage stage(ranks, 4);
+    int passes = 0;
+    stage.probe = [&](char, toy::context const& where) {
+      if (door.rank() == culprit && passes++ == pass) act(where);
+    };
+    weft::pipeline<toy::stage, toy::space> engine(program.view(), door, stage, {.deadline = 0.3});
+    try {
+      engine.step();
+    } catch (weft::error const& failure) {
+      all[static_cast<std::size_t>(door.rank())] = failure.what();
+    }
+  });
+  return all;
+}
+
+bool says(std::string const& story, std::string const& words) { return story.find(words) != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("engine waits: a rank that hangs is named by all others, with who waits for whom") {
+  for (char const* const schedule : {"gpipe", "zb-h1"}) {
+    // Rank 2 of 4 hangs in its second pass until the others have told their story, then goes on and hears of it.
+    auto const all = stories(schedule, 4, 2, 1, [](toy::context const&) {
+      std::this_thread::sleep_for(std::chrono::duration<double>(0.3 + weft::transport::answer_seconds + 1.5));
+    });
+    for (int const rank : {0, 1, 3}) {
+      CAPTURE(all[static_cast<std::size_t>(rank)]);
+      auto const& story = all[static_cast<std::size_t>(rank)];
+      CHECK(says(story, "rank 2 holds up the others: it does not answer"));
+      CHECK(says(story, "\n  rank 2 does not answer"));
+      CHECK(says(story, "weft::pipeline: rank " + std::to_string(rank) + " waited "));
+      for (int const other : {0, 1, 3}) CHECK(says(story, "\n  rank " + std::to_string(other) + " waited "));
+    }
+    CHECK(says(all[0], "rank 0 waits for rank 1, that for rank 2; rank 2"));
+    CHECK(says(all[0], "B of stage 0, micro-batch 0 for gradients from rank 1") == (std::string(schedule) == "gpipe"));
+    CHECK(says(all[0], "I of stage 0, micro-batch 0 for gradients from rank 1") == (std::string(schedule) == "zb-h1"));
+    CHECK(says(all[3], "F of stage 3, micro-batch 1 for activations from rank 2"));
+    CHECK(says(all[3], schedule == std::string("gpipe") ? ", after RECV_F0" : "I0"));
+    CHECK(!all[2].empty());
+  }
+}
+
+TEST_CASE("engine waits: a rank that computes for too long, and says so, is named with what it computes") {
+  auto const all = stories("1f1b", 3, 1, 2, [](toy::context const& where) {
+    for (;;) where.progress();
+  });
+  for (int rank = 0; rank < 3; ++rank) {
+    auto const& story = all[static_cast<std::size_t>(rank)];
+    CAPTURE(story);
+    CHECK(says(story, "\n  rank 1 computes B of stage 1, micro-batch 0, after "));
+    CHECK(says(story, "rank 1 holds up the others: rank 1 computes B of stage 1, micro-batch 0") == (rank != 1));
+  }
+}
+
+TEST_CASE("engine waits: ranks that wait for each other are told so") {
+  auto const table_of = [](char const* order) {
+    weft::schedule::program table(
+        "custom", weft::topology::stage_graph::chain(2).place(weft::topology::placement::loop{}, 2), 2, {}, 8);
+    using weft::schedule::op;
+    for (int stage = 0; stage < 2; ++stage) {
+      for (char const* cell = order; *cell != 0; cell += 2)
+        table.append(weft::schedule::make_action(cell[0] == 'F' ? op::forward : op::backward, stage, cell[1] - '0'));
+      table.end_row();
+    }
+    return weft::schedule::lower(table.view(), bare);
+  };
+  auto const in_turn = table_of("F0B0F1B1");
+  auto const all_forward = table_of("F0F1B0B1");
+  std::vector<std::string> all(2);
+  in_process::run(2, [&](endpoint& door) {
+    toy::stage stage(2, 2);
+    auto const& mine = door.rank() == 0 ? in_turn : all_forward;
+    weft::pipeline<toy::stage, toy::space> engine(mine.view(), door, stage, {.deadline = 0.3});
+    try {
+      engine.step();
+    } catch (weft::error const& failure) {
+      all[static_cast<std::size_t>(door.rank())] = failure.what();
+    }
+  });
+  for (auto const& story : all) {
+    CAPTURE(story);
+    CHECK(says(story, "B of stage 0, micro-batch 0 for gradients from rank 1"));
+    CHECK(says(story, "F of stage 1, micro-batch 1 for activations from rank 0"));
+    CHECK(says(story, ": nobody can go on, so these ranks play different programs"));
+  }
+  CHECK(says(all[0], "rank 0 waits for rank 1, that for rank 0: nobody"));
+}
+
+TEST_CASE("standstill: the culprit, from every rank's side") {
+  using weft::transport::name_culprit;
+  using weft::transport::whereabouts;
+  std::vector<whereabouts> const all{{true, 1, "rank 0 waited"},    {true, 2, "rank 1 waited"},
+                                     {true, -1, "rank 2 computes"}, {false, -1, ""},
+                                     {true, 3, "rank 4 waited"},    {true, 5, "rank 5 waited"}};
+  CHECK(name_culprit(all, 0) ==
+        "rank 0 waits for rank 1, that for rank 2; rank 2 holds up the others: rank 2 computes");
+  CHECK(name_culprit(all, 2).empty());
+  CHECK(name_culprit(all, 3).empty());
+  CHECK(says(name_culprit(all, 4), "rank 4 waits for rank 3; rank 3 holds up the others: it does not answer"));
+  CHECK(says(name_culprit(all, 5), "rank 5 waits for rank 5: nobody can go on"));
+  CHECK(name_culprit({}, 0).empty());
 }

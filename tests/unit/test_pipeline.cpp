@@ -9,6 +9,7 @@
 #include <weft/schedule/make_program.hpp>
 #include <weft/schedule/one_f_one_b.hpp>
 #include <weft/schedule/serial.hpp>
+#include <weft/schedule/zero_bubble_h1.hpp>
 #include <weft/topology/placement.hpp>
 #include <weft/transport/in_process.hpp>
 
@@ -96,6 +97,8 @@ TEST_CASE("pipeline: every schedule gives the bits of the serial run") {
       CAPTURE(ranks);
       CHECK(run(make<weft::schedule::gpipe>(ranks, micro_batches)) == serial);
       CHECK(run(make<weft::schedule::one_f_one_b>(ranks, micro_batches)) == serial);
+      CHECK(run(make<weft::schedule::zero_bubble_h1>(ranks, micro_batches)) == serial);
+      CHECK(run(make<weft::schedule::zero_bubble_h1>(ranks, micro_batches, true)) == serial);
       CHECK(run(make<weft::schedule::gpipe>(ranks, micro_batches, true)) == serial);
       CHECK(run(make<weft::schedule::one_f_one_b>(ranks, micro_batches, true)) == serial);
     }
@@ -501,6 +504,19 @@ TEST_CASE("pipeline: recompute runs every forward exactly twice, once before its
       CHECK(std::count(order.begin(), order.end(), 'I') == 4);
       for (std::size_t at = 0; at < order.size(); ++at)
         if (order[at] == 'I') CHECK(order.substr(at - 1, 3) == "FIW");
+    }
+    // With I and W apart: once before I, and W reads what that one left.
+    for (auto& order : orders) order.clear();
+    auto const split = make<weft::schedule::zero_bubble_h1>(ranks, 4, true);
+    run(split, watch);
+    for (std::size_t rank = 0; rank < orders.size(); ++rank) {
+      auto const& order = orders[rank];
+      CHECK(std::count(order.begin(), order.end(), 'F') == 8);
+      CHECK(std::count(order.begin(), order.end(), 'I') == 4);
+      CHECK(std::count(order.begin(), order.end(), 'W') == 4);
+      for (std::size_t at = 0; at < order.size(); ++at)
+        if (order[at] == 'I') CHECK(order[at - 1] == 'F');
+      if (rank > 0) CHECK(order.find("FIW") > order.find("I"));  // the first W comes after a later I
     }
   }
 }

@@ -95,8 +95,9 @@ class pipeline final : private progress_source {
       play();
     } catch (remote_error const& failure) {
       give_up();
+      if (failure.location().rank == own_rank()) throw;  // the words are this rank's own already
       throw remote_error(
-          std::string(failure.what()) + " (rank " + std::to_string(door_.rank()) + " was at " + description() + ")",
+          std::string(failure.what()) + " (rank " + std::to_string(own_rank()) + " was at " + description() + ")",
           failure.location());
     } catch (error const& failure) {
       bool const knows_where = failure.location().stage >= 0 || failure.location().peer >= 0;
@@ -166,7 +167,7 @@ class pipeline final : private progress_source {
     }
     current_ = nullptr;
     for (auto& buffer : buffers_) {
-      wait(buffer, [&] { overdue("the end of a send"); });
+      wait(buffer, [&](double waited) { overdue(waited, "the end of a send", -1); });
       note_completion(buffer);
     }
     last_step_seconds_ = std::chrono::duration<double>(clock::now() - start).count();
@@ -269,9 +270,9 @@ class pipeline final : private progress_source {
       port const& end = port_at(index);
       auto& buffer = buffer_of(end);
       if (buffer.is_expected()) {
-        wait(buffer, [&] {
-          overdue(std::string(direction == 0 ? "activations" : "gradients") + " from rank " + std::to_string(end.peer) +
-                  ", tag " + std::to_string(end.tag));
+        wait(buffer, [&](double waited) {
+          overdue(waited, (direction == 0 ? "activations" : "gradients") + std::string(" from rank ") + name_of(end),
+                  end.peer);
         });
         buffer.accept(door_, space_, end.stage, direction, each.micro_batch, door_.rank(), end.peer, end.tag);
         note_completion(buffer);
@@ -286,8 +287,8 @@ class pipeline final : private progress_source {
     for (int index = range.first; index < range.last; ++index) {
       port const& end = port_at(index);
       auto& buffer = buffer_of(end);
-      wait(buffer, [&] {
-        overdue("rank " + std::to_string(end.peer) + " to take the previous message, tag " + std::to_string(end.tag));
+      wait(buffer, [&](double waited) {
+        overdue(waited, "rank " + name_of(end) + ", to take the previous message", end.peer);
       });
       note_completion(buffer);
       buffer.reset();
@@ -301,11 +302,34 @@ class pipeline final : private progress_source {
       buffer_of(port_at(index)).view() = from[index - range.first];
   }
 
-  [[noreturn]] void overdue(std::string const& what) const {
-    throw error("weft::pipeline: rank " + std::to_string(door_.rank()) + " waited " +
-                    std::to_string(static_cast<long>(options_.deadline)) + " s at " + description() + " for " + what +
+  /// `peer`: of this endpoint, or -1.
+  [[noreturn]] void overdue(double waited, std::string const& what, int peer) const {
+    error_location where = location();
+    where.peer = peer < 0 ? -1 : door_.global_rank(peer);
+    throw error("weft::pipeline: rank " + std::to_string(own_rank()) + " waited " +
+                    std::to_string(static_cast<long>(waited)) + " s at " + description() + " for " + what +
+                    recent_actions() +
                     "; the peer is slow, stopped or plays another program (raise pipeline_options::deadline if slow)",
-                location());
+                where);
+  }
+
+  [[nodiscard]] int own_rank() const { return door_.global_rank(door_.rank()); }
+  [[nodiscard]] std::string name_of(port const& end) const {
+    return std::to_string(door_.global_rank(end.peer)) + ", tag " + std::to_string(end.tag);
+  }
+
+  /// ", after B2 SEND_B2 W1": what this rank did last.
+  [[nodiscard]] std::string recent_actions() const {
+    constexpr std::ptrdiff_t most = 6;
+    auto const done =
+        current_ == nullptr ? static_cast<std::ptrdiff_t>(instructions_.size()) : current_ - instructions_.data();
+    std::string text;
+    for (auto index = done > most ? done - most : 0; index < done; ++index) {
+      instruction const& each = instructions_[static_cast<std::size_t>(index)];
+      text += (text.empty() ? ", after " : " ") + std::string(schedule::traits_of(each.what).letters) +
+              std::to_string(each.micro_batch);
+    }
+    return text;
   }
 
   [[nodiscard]] std::string description() const {
@@ -315,11 +339,11 @@ class pipeline final : private progress_source {
   }
 
   [[nodiscard]] std::string prefix() const {
-    return "rank " + std::to_string(door_.rank()) + ", " + description() + ": ";
+    return "rank " + std::to_string(own_rank()) + ", " + description() + ": ";
   }
 
   [[nodiscard]] error_location location() const {
-    return {.rank = door_.rank(),
+    return {.rank = own_rank(),
             .stage = current_ == nullptr ? -1 : current_->stage,
             .micro_batch = current_ == nullptr ? -1 : current_->micro_batch};
   }
@@ -361,9 +385,21 @@ class pipeline final : private progress_source {
     if constexpr (has_progress) stage_.progress();
   }
 
+  /// Of a rank that computes: where another one has given up waiting, it says what it is at.
+  void look_around() {
+    try {
+      door_.check_failure();
+    } catch (standstill const&) {
+      transport::join_standstill(door_,
+                                 "weft::pipeline: rank " + std::to_string(own_rank()) + " computes " + description() +
+                                     recent_actions() + "; another rank has given up waiting",
+                                 location());
+    }
+  }
+
   /// What a stage calls between kernels. The failure channel is looked at now and then: that costs as much as a poke.
   void progress() override {
-    if (++pokes_ % 8U == 1U) door_.check_failure();
+    if (++pokes_ % 8U == 1U) look_around();
     poke();
     progress_of_stage();
   }

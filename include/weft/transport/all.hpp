@@ -13,5 +13,6 @@
 #include <weft/transport/run_collective.hpp>
 #include <weft/transport/running_all_reduce.hpp>
 #include <weft/transport/running_collective.hpp>
+#include <weft/transport/standstill.hpp>
 #include <weft/transport/subgroup.hpp>
 #include <weft/transport/wait.hpp>

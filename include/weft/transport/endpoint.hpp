@@ -38,6 +38,13 @@ class library_collectives {
   [[nodiscard]] virtual request all_reduce(void* data, std::int64_t elements, summand type) = 0;
 };
 
+/// What a rank was doing when the deadline of some rank's wait passed.
+struct whereabouts {
+  bool is_known = false;
+  int waits_for = -1;  ///< a rank of the outermost endpoint; -1: for none, it computes
+  std::string text;    ///< begins with "rank <n>"; the first 1,000 characters of it travel
+};
+
 /// One rank's door to the others: posts, tests, and the failure channel. Everything above (engine, collectives,
 /// trainer) is written against this class, so that it is compiled once and cannot know which transport runs below.
 ///
@@ -74,8 +81,17 @@ class endpoint {
   /// Waits for half a second at most for the messages to leave.
   virtual void announce_failure(std::string_view message) noexcept = 0;
 
-  /// Throws `remote_error` once another rank has announced a failure. Does not block.
+  /// Throws `remote_error` once another rank has announced a failure, and `standstill` once another rank's deadline has
+  /// passed. Does not block.
   virtual void check_failure() = 0;
+
+  /// Tells every other rank that this one has given up waiting, or answers one that has; returns, by rank of the
+  /// outermost endpoint, what each said within `seconds`. Empty where the transport has no such channel. Counts as a
+  /// failure: what is announced afterwards goes nowhere.
+  [[nodiscard]] virtual std::vector<whereabouts> exchange_whereabouts(whereabouts const& own, double seconds) {
+    static_cast<void>(own), static_cast<void>(seconds);
+    return {};
+  }
 
   /// Lets another rank have this core; called between unsuccessful tests.
   virtual void yield() noexcept = 0;

@@ -48,7 +48,8 @@ inline int launched_processes() {
     std::fprintf(stderr, "weft: rank %d: std::terminate was called\n", rank);
   } catch (remote_error const& failure) {
     // The rank that failed says so itself; here one line is enough to see who else was waiting.
-    std::fprintf(stderr, "weft: rank %d stops: %s\n", rank, failure.what());
+    std::fprintf(stderr, "weft: rank %d stops: %.*s\n", rank, static_cast<int>(std::strcspn(failure.what(), "\n")),
+                 failure.what());
   } catch (std::exception const& failure) {
     std::fprintf(stderr, "weft: rank %d failed: %s\n", rank, failure.what());
   } catch (...) {

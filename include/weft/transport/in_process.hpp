@@ -6,7 +6,9 @@
 #include <weft/error.hpp>
 #include <weft/transport/endpoint.hpp>
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstring>
 #include <exception>
 #include <memory>
@@ -109,7 +111,9 @@ class in_process {
   std::vector<std::unique_ptr<detail::mailbox>> mailboxes_;
   std::atomic<long> outstanding_{0};
   std::atomic<int> failed_rank_{-1};
+  std::atomic<bool> is_standstill_{false};
   std::string failure_;  // written once, before failed_rank_
+  std::vector<whereabouts> whereabouts_;
   std::mutex failure_mutex_;
 };
 
@@ -179,7 +183,30 @@ class in_process::door final : public endpoint {
 
   void check_failure() override {
     int const failed = group_.failed_rank_.load(std::memory_order_acquire);
-    if (failed >= 0 && failed != rank_) throw remote_error(group_.failure_, {.rank = failed});
+    if (failed < 0 || failed == rank_) return;
+    if (group_.is_standstill_.load()) throw standstill(group_.failure_, {.rank = failed});
+    throw remote_error(group_.failure_, {.rank = failed});
+  }
+
+  [[nodiscard]] std::vector<whereabouts> exchange_whereabouts(whereabouts const& own, double seconds) override {
+    using clock = std::chrono::steady_clock;
+    auto const end = clock::now() + std::chrono::duration<double>(seconds);
+    for (bool is_first = true;; is_first = false) {
+      {
+        std::lock_guard const lock(group_.failure_mutex_);
+        auto& all = group_.whereabouts_;
+        all.resize(static_cast<std::size_t>(group_.ranks_));
+        if (is_first) all[static_cast<std::size_t>(rank_)] = own;
+        if (group_.failed_rank_.load() < 0) {
+          group_.failure_ = own.text;
+          group_.is_standstill_.store(true);
+          group_.failed_rank_.store(rank_, std::memory_order_release);
+        }
+        bool const is_whole = std::all_of(all.begin(), all.end(), [](auto const& each) { return each.is_known; });
+        if (is_whole || clock::now() >= end) return all;
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
   }
 
   void yield() noexcept override { std::this_thread::yield(); }

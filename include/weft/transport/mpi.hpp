@@ -10,8 +10,8 @@
 #include <sched.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
+#include <cstdint>
 #include <cstring>
 #include <exception>
 #include <limits>
@@ -43,9 +43,7 @@ class mpi final : public endpoint {
     MPI_Comm_rank(data_, &rank_);
     MPI_Comm_size(data_, &size_);
     crowded_ = ranks_on_this_node() > cores_of_this_rank();
-    check(MPI_Irecv(alarm_text_.data(), static_cast<int>(alarm_text_.size()), MPI_CHAR, MPI_ANY_SOURCE, 0, alarm_,
-                    &alarm_receive_),
-          "MPI_Irecv");
+    post_alarm_receive();
   }
 
   ~mpi() override {
@@ -128,15 +126,8 @@ class mpi final : public endpoint {
   void announce_failure(std::string_view message) noexcept override {
     if (has_failed_) return;
     has_failed_ = true;
-    // Never freed: a peer may fetch it after this rank has left, and a failing process does not need the kilobyte.
-    char* const text = new (std::nothrow) char[text_bytes]();
-    auto* const sends = new (std::nothrow) MPI_Request[static_cast<std::size_t>(size_)];
-    if (text == nullptr || sends == nullptr) return;
-    std::memcpy(text, message.data(), (std::min)(message.size(), text_bytes - 1));
-    for (int peer = 0; peer < size_; ++peer) {
-      sends[peer] = MPI_REQUEST_NULL;
-      if (peer != rank_) MPI_Isend(text, static_cast<int>(text_bytes), MPI_CHAR, peer, 0, alarm_, &sends[peer]);
-    }
+    MPI_Request* const sends = raise_alarm(alarm_kind::failure, -1, message);
+    if (sends == nullptr) return;
     // A peer that never looks again must not hold this rank: give the messages a moment, then go.
     using clock = std::chrono::steady_clock;
     auto const end = clock::now() + std::chrono::milliseconds(500);
@@ -151,8 +142,41 @@ class mpi final : public endpoint {
     check(MPI_Test(&alarm_receive_, &is_done, &status), "MPI_Test");
     if (is_done == 0) return;
     has_failed_ = true;
-    alarm_text_.back() = '\0';
-    throw remote_error(alarm_text_.data(), {.rank = status.MPI_SOURCE});
+    alarm_text_.text[text_bytes - 1] = '\0';
+    if (alarm_text_.kind == alarm_kind::standstill) {
+      first_answer_ = {true, alarm_text_.waits_for, alarm_text_.text};
+      first_answer_from_ = status.MPI_SOURCE;
+      throw standstill(alarm_text_.text, {.rank = status.MPI_SOURCE});
+    }
+    throw remote_error(alarm_text_.text, {.rank = status.MPI_SOURCE});
+  }
+
+  /// Every rank sends its answer to all others: who gave up at the same time needs it, too.
+  [[nodiscard]] std::vector<whereabouts> exchange_whereabouts(whereabouts const& own, double seconds) override {
+    using clock = std::chrono::steady_clock;
+    auto const end = clock::now() + std::chrono::duration<double>(seconds);
+    std::vector<whereabouts> all(static_cast<std::size_t>(size_));
+    all[static_cast<std::size_t>(rank_)] = own;
+    if (first_answer_from_ >= 0) all[static_cast<std::size_t>(first_answer_from_)] = first_answer_;
+    has_failed_ = true;
+    MPI_Request* const sends = raise_alarm(alarm_kind::standstill, own.waits_for, own.text);
+    int sent = sends == nullptr ? 1 : 0;
+    auto const is_known = [](auto const& each) { return each.is_known; };
+    while (clock::now() < end && (sent == 0 || !std::all_of(all.begin(), all.end(), is_known))) {
+      if (sent == 0) MPI_Testall(size_, sends, &sent, MPI_STATUSES_IGNORE);
+      if (alarm_receive_ == MPI_REQUEST_NULL) post_alarm_receive();
+      int is_done = 0;
+      MPI_Status status;
+      check(MPI_Test(&alarm_receive_, &is_done, &status), "MPI_Test");
+      if (is_done == 0) {
+        sched_yield();
+        continue;
+      }
+      alarm_text_.text[text_bytes - 1] = '\0';
+      bool const waits = alarm_text_.kind == alarm_kind::standstill;
+      all[static_cast<std::size_t>(status.MPI_SOURCE)] = {true, waits ? alarm_text_.waits_for : -1, alarm_text_.text};
+    }
+    return all;
   }
 
   void yield() noexcept override {
@@ -175,6 +199,35 @@ class mpi final : public endpoint {
 
  private:
   static constexpr std::size_t text_bytes = 1024;
+  enum class alarm_kind : std::int32_t { failure, standstill };
+  struct alarm_message {
+    alarm_kind kind = alarm_kind::failure;
+    std::int32_t waits_for = -1;
+    char text[text_bytes] = {};
+  };
+
+  void post_alarm_receive() {
+    check(MPI_Irecv(&alarm_text_, static_cast<int>(sizeof alarm_text_), MPI_BYTE, MPI_ANY_SOURCE, 0, alarm_,
+                    &alarm_receive_),
+          "MPI_Irecv");
+  }
+
+  /// Posts the message to every other rank; the requests, one per rank, or null where memory is out. Neither they nor
+  /// the message are ever freed: a peer may fetch it after this rank has left, and a failing process does not need the
+  /// kilobyte.
+  MPI_Request* raise_alarm(alarm_kind kind, int waits_for, std::string_view text) const noexcept {
+    auto* const message = new (std::nothrow) alarm_message;
+    auto* const sends = new (std::nothrow) MPI_Request[static_cast<std::size_t>(size_)];
+    if (message == nullptr || sends == nullptr) return nullptr;
+    message->kind = kind;
+    message->waits_for = waits_for;
+    std::memcpy(message->text, text.data(), (std::min)(text.size(), text_bytes - 1));
+    for (int peer = 0; peer < size_; ++peer) {
+      sends[peer] = MPI_REQUEST_NULL;
+      if (peer != rank_) MPI_Isend(message, static_cast<int>(sizeof *message), MPI_BYTE, peer, 0, alarm_, &sends[peer]);
+    }
+    return sends;
+  }
   static constexpr std::size_t chunk_bytes = std::size_t{1} << 30;
 
   static_assert(sizeof(MPI_Request) <= sizeof(std::uintptr_t));
@@ -296,7 +349,9 @@ class mpi final : public endpoint {
   MPI_Comm data_ = MPI_COMM_NULL;
   MPI_Comm alarm_ = MPI_COMM_NULL;
   MPI_Request alarm_receive_ = MPI_REQUEST_NULL;
-  std::array<char, text_bytes> alarm_text_{};
+  alarm_message alarm_text_;
+  whereabouts first_answer_;  ///< of the rank whose standstill was heard of first
+  int first_answer_from_ = -1;
   int rank_ = -1;
   int size_ = 0;
   std::size_t received_ = 0;

@@ -39,11 +39,13 @@ class posted_messages {
   template <class OnTurn>
   void settle(OnTurn&& on_turn) {
     for (auto& each : posts_) {
-      auto const overdue = [&] {
-        throw error("weft::transport: " + std::string(what_) + ": rank " + std::to_string(door_.rank()) + " waited " +
-                        std::to_string(static_cast<long>(deadline_)) + " s for rank " + std::to_string(each.peer) +
-                        "; it is slow, stopped, or does something else",
-                    {.rank = door_.rank(), .peer = each.peer});
+      auto const overdue = [&](double waited) {
+        int const rank = door_.global_rank(door_.rank());
+        int const peer = door_.global_rank(each.peer);
+        throw error("weft::transport: " + std::string(what_) + ": rank " + std::to_string(rank) + " waited " +
+                        std::to_string(static_cast<long>(waited)) + " s for rank " + std::to_string(peer) + " in " +
+                        what_ + "; it is slow, stopped, or does something else",
+                    {.rank = rank, .peer = peer});
       };
       wait(door_, each.posted, deadline_, overdue, on_turn);
       if (each.is_receive && door_.received_bytes() != each.bytes)

@@ -7,6 +7,7 @@
 #include <weft/config.hpp>
 #include <weft/error.hpp>
 #include <weft/transport/endpoint.hpp>
+#include <weft/transport/standstill.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -19,13 +20,14 @@
 
 namespace weft::inline v1::transport {
 
-/// Bytes of one message of a collective: small enough to be added while it is in the cache, large enough that its
-/// handshake does not count.
-inline constexpr std::int64_t default_segment_bytes = std::int64_t{1} << 18;
+/// Bytes of one message of a collective: small enough that adding one overlaps with moving the next, large enough that
+/// its handshake, for which both ranks must be running, does not count (measured: docs/collectives.md).
+inline constexpr std::int64_t default_segment_bytes = std::int64_t{1} << 20;
 
 /// One step list under way over an endpoint, in host memory. Never blocks: `advance` posts, tests and adds. Collective
 /// over the endpoint's ranks: all of them construct it and start it with the same list, sizes and tag. Any number may
-/// be under way at once, each with a tag of its own.
+/// be under way at once, each with a tag of its own; they move only while they are advanced, so a rank that waits for
+/// one of them goes on advancing those that others may wait for (`on_turn`).
 ///
 /// How. A chunk is cut into cells of at most one segment; a message carries one cell, or several neighbouring chunks
 /// that fit into one segment together. A cell knows how often it was written and read in this run, and every message
@@ -93,21 +95,30 @@ class running_collective {
   /// Advances until complete, letting other ranks run in between. Throws `remote_error` when another rank has failed,
   /// and `error` when nothing has happened for `deadline` seconds (0 or less: never).
   void wait(double deadline) {
+    wait(deadline, [] {});
+  }
+
+  /// The same; `on_turn()` is called in every unsuccessful turn, for whoever has other messages to move meanwhile.
+  template <class OnTurn>
+  void wait(double deadline, OnTurn&& on_turn) {
     using clock = std::chrono::steady_clock;
     if (advance()) return;
     auto since = clock::now();
     auto seen = sends_done_ + receives_done_;
     for (unsigned tries = 1;; ++tries) {
       if (tries % 1024U == 0U) {  // as in wait.hpp
-        door_.check_failure();
         auto const now = clock::now();
+        auto const overdue = [&](double waited) { refuse_to_wait(waited); };
+        double const waited = std::chrono::duration<double>(now - since).count();
+        check_failure_while_waiting(door_, waited, overdue);
         if (auto const done = sends_done_ + receives_done_; done != seen) {
           seen = done;
           since = now;
-        } else if (deadline > 0.0 && std::chrono::duration<double>(now - since).count() > deadline) {
-          refuse_to_wait(deadline);
+        } else if (deadline > 0.0 && waited > deadline) {
+          give_up_waiting(door_, waited, overdue);
         }
       }
+      on_turn();
       door_.yield();
       if (advance()) return;
     }
@@ -337,11 +348,11 @@ class running_collective {
         {.rank = own_global_rank(), .peer = door_.global_rank(each.peer), .tag = tag_});
   }
 
-  [[noreturn]] void refuse_to_wait(double deadline) const {
+  [[noreturn]] void refuse_to_wait(double waited) const {
     bool const receives = receives_done_ < receives_posted_;
     int const peer = door_.global_rank(receives ? receives_[receives_done_].peer : sends_[sends_done_].peer);
     throw error(where() + "rank " + std::to_string(own_global_rank()) + " waited " +
-                    std::to_string(static_cast<long>(deadline)) + " s for rank " + std::to_string(peer) +
+                    std::to_string(static_cast<long>(waited)) + " s for rank " + std::to_string(peer) +
                     "; it is slow, stopped, or does something else",
                 {.rank = own_global_rank(), .peer = peer, .tag = tag_});
   }

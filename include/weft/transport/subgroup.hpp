@@ -59,6 +59,9 @@ class subgroup final : public endpoint {
 
   void announce_failure(std::string_view message) noexcept override { parent_.announce_failure(message); }
   void check_failure() override { parent_.check_failure(); }
+  [[nodiscard]] std::vector<whereabouts> exchange_whereabouts(whereabouts const& own, double seconds) override {
+    return parent_.exchange_whereabouts(own, seconds);
+  }
   void yield() noexcept override { parent_.yield(); }
   [[nodiscard]] std::unique_lock<std::mutex> launch_lock() override { return parent_.launch_lock(); }
 

@@ -4,13 +4,16 @@
 
 #include <weft/config.hpp>
 #include <weft/transport/endpoint.hpp>
+#include <weft/transport/standstill.hpp>
 
 #include <chrono>
 
 namespace weft::inline v1::transport {
 
 /// Tests `posted` until it is complete, letting other ranks run in between; throws `remote_error` as soon as another
-/// rank has failed, and whatever `on_deadline()` throws once `seconds` have passed.
+/// rank has failed. `on_deadline(seconds waited)`, or without the argument, throws the `error` that says what is waited
+/// for, its peer a rank of the outermost endpoint; it is asked once `seconds` have passed here or another rank has
+/// given up, and then all ranks tell each other and end (transport/standstill.hpp).
 ///
 /// Never holds the launch lock. A deadline of zero or less means none. `on_turn()`, where given, is called in every
 /// unsuccessful turn, for whoever has other messages to move meanwhile; it may throw.
@@ -23,8 +26,9 @@ void wait_until(endpoint& door, double seconds, IsDone&& is_done, OnDeadline&& o
   for (unsigned tries = 1;; ++tries) {
     // Rarely: a look at the failure channel costs as much as the test itself, and a few milliseconds are soon enough.
     if (tries % 1024U == 0U) {
-      door.check_failure();
-      if (seconds > 0.0 && std::chrono::duration<double>(clock::now() - start).count() > seconds) on_deadline();
+      double const waited = std::chrono::duration<double>(clock::now() - start).count();
+      check_failure_while_waiting(door, waited, on_deadline);
+      if (seconds > 0.0 && waited > seconds) give_up_waiting(door, waited, on_deadline);
     }
     on_turn();
     door.yield();
