@@ -108,6 +108,20 @@ inline std::vector<int> layer_list(std::string const& name, std::vector<std::str
   return layers;
 }
 
+/// "3:5", or "4" for one step.
+inline void step_numbers(std::string const& name, std::string const& text, std::int64_t& first, std::int64_t& last) {
+  std::size_t const colon = text.find(':');
+  auto const number = [&](std::string const& part) {
+    std::int64_t value = 0;
+    auto const [end, problem] = std::from_chars(part.data(), part.data() + part.size(), value);
+    bool const whole = problem == std::errc() && end == part.data() + part.size();
+    return whole && value >= 1 && value <= 1'000'000'000 ? value : std::int64_t{0};
+  };
+  first = number(text.substr(0, colon));
+  last = colon == std::string::npos ? first : number(text.substr(colon + 1));
+  if (first < 1 || last < first) refuse_value(name, text, "steps from 1 on, as A:B with A not above B, are legal");
+}
+
 /// Insertions, deletions and replacements that turn one word into the other.
 inline std::size_t edit_distance(std::string const& from, std::string const& into) {
   std::vector<std::size_t> row(into.size() + 1);
@@ -251,6 +265,12 @@ inline void add_options(CLI::App& app, option_table& table, options& chosen) {
       .add("--resume", "FILE|latest", "latest", "Go on from a checkpoint; alone: the newest in --out",
            [&chosen](std::string const& text) { chosen.resume = text.empty() ? "latest" : text; })
       ->expected(0, 1);
+
+  table.text("--trace", &options::trace, "FILE", "",
+             "Timeline of a few steps, planned and measured, for\nui.perfetto.dev");
+  table.add("--trace-steps", "A:B", "3:5 of the run", "Steps of --trace", [&chosen](std::string const& text) {
+    step_numbers("--trace-steps", text, chosen.trace_first, chosen.trace_last);
+  });
 
   table.group("Sample");
   table.whole("--sample-bytes", &options::sample_bytes, 0, 1'000'000, "Bytes to write after the training; 0: none");

@@ -67,6 +67,9 @@ struct options {
   int eval_batches = 8;               ///< 0: all of the validation part
   int save_every = 0;                 ///< 0: never
   std::optional<std::string> resume;  ///< a file, or "latest"
+  std::string trace;                  ///< file for a timeline of a few steps; empty: none
+  std::int64_t trace_first = 0;       ///< first step of it; 0: the run's third
+  std::int64_t trace_last = 0;
 
   // Sample
   int sample_bytes = 400;
@@ -80,6 +83,12 @@ inline std::string partition_text(std::vector<int> const& partition) {
   std::string text;
   for (int const layers : partition) text += (text.empty() ? "" : ",") + std::to_string(layers);
   return text;
+}
+
+/// "3:5"; "default" where not given.
+inline std::string trace_steps_text(options const& chosen) {
+  if (chosen.trace_first == 0) return "default";
+  return std::to_string(chosen.trace_first) + ':' + std::to_string(chosen.trace_last);
 }
 
 /// All options under their names on the command line, as `--config` reads them again.
@@ -110,6 +119,8 @@ inline nlohmann::ordered_json to_json(options const& chosen) {
   object["eval-every"] = chosen.eval_every;
   object["eval-batches"] = chosen.eval_batches;
   object["save-every"] = chosen.save_every;
+  if (!chosen.trace.empty()) object["trace"] = chosen.trace;
+  if (chosen.trace_first > 0) object["trace-steps"] = trace_steps_text(chosen);
   object["sample-bytes"] = chosen.sample_bytes;
   object["prompt"] = chosen.prompt;
   object["temperature"] = chosen.temperature;

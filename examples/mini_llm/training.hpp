@@ -15,6 +15,7 @@
 #include "plan_report.hpp"
 #include "progress.hpp"
 #include "sampler.hpp"
+#include "step_trace.hpp"
 #include "stop_signal.hpp"
 #include "token_data.hpp"
 
@@ -79,14 +80,17 @@ class training {
     auto signals = std::make_optional<stop_signals>();
     while (step < chosen_.steps) {
       if (is_stop_wanted()) trainer_->request_stop();
+      if (trace_ != nullptr) trace_->before(step + 1, *trainer_);
       auto const step_begin = clock::now();
       sampler_->fill(static_cast<std::uint64_t>(step), chosen_.batch, arrays_);
       auto const result = trainer_->step(batch(arrays_, chosen_.micro_batches, static_cast<std::uint64_t>(step), true));
       ++step;
       report(step, result, seconds_since(step_begin), seconds_since(begin), step - first, bar);
+      if (trace_ != nullptr) trace_->after(step, *trainer_);
       bool const is_last = step == chosen_.steps;
       if (result.is_stop_requested && !is_last) {
         save(step);
+        if (trace_ != nullptr) trace_->finish(*trainer_);
         bar.finish();
         if (is_root_) std::cout << "stopped at step " << step << " as asked; go on with --resume\n" << std::flush;
         is_stopped_ = true;
@@ -143,6 +147,7 @@ class training {
                       {"options", resume_configuration(chosen_).dump()},
                       {"evaluation", std::to_string(chosen_.eval_every) + ", " + std::to_string(chosen_.eval_batches)},
                       {"save-every", std::to_string(chosen_.save_every)},
+                      {"trace", chosen_.trace.empty() ? "none" : trace_steps_text(chosen_)},
                       {"sample", std::to_string(chosen_.sample_bytes) + " bytes"}};
     return settings;
   }
@@ -178,6 +183,8 @@ class training {
 
   /// Where to write: rank 0 alone.
   void open_files() {
+    if (auto const steps = traced_steps(chosen_, trainer_->steps_done()); steps.first > 0)
+      trace_ = std::make_unique<step_trace<trainer_type>>(chosen_.trace, steps, is_root_);
     if (!is_root_) return;
     std::int64_t const step = trainer_->steps_done();
     if (chosen_.resume) {
@@ -362,6 +369,7 @@ class training {
   std::unique_ptr<validation_windows> validation_;
   std::unique_ptr<trainer_type> trainer_;
   std::unique_ptr<out_directory> out_;
+  std::unique_ptr<step_trace<trainer_type>> trace_;
   std::optional<loss_log> losses_;
   std::optional<metrics_log> metrics_;
   batch_arrays arrays_;
