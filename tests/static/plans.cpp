@@ -33,6 +33,8 @@ static_assert(formulas_hold<schedule::serial, 1, 3>());
 static_assert(formulas_hold<schedule::gpipe, 3, 5>() && formulas_hold<schedule::gpipe, 4, 2>());
 static_assert(formulas_hold<schedule::one_f_one_b, 3, 5>() && formulas_hold<schedule::one_f_one_b, 4, 2>());
 static_assert(formulas_hold<schedule::zero_bubble_h1, 3, 5>() && formulas_hold<schedule::zero_bubble_h1, 4, 2>());
+static_assert(formulas_hold<schedule::interleaved_1f1b<2>, 3, 7>() &&
+              formulas_hold<schedule::interleaved_1f1b<3, 4>, 3, 8>());
 static_assert(formulas_hold<schedule::one_f_one_b, 5, 5>() && formulas_hold<schedule::forward_only, 3, 4>());
 
 // --- plans -----------------------------------------------------------------------------------------------------------
@@ -47,6 +49,9 @@ static_assert(plan<schedule::gpipe, pipeline_ranks<2>, micro_batches<8>, schedul
 using zero_bubble = plan<schedule::zero_bubble_h1, pipeline_ranks<4>, micro_batches<8>>;
 static_assert(zero_bubble::report.peak_activations == 4 && zero_bubble::report.peak_weight_contexts == 4);
 static_assert(zero_bubble::report.idle_share == 3.0 / 27.0 && zero_bubble::splits_backward);
+using interleaved = plan<schedule::interleaved_1f1b<2>, pipeline_ranks<4>, micro_batches<8>>;
+static_assert(interleaved::report.stages == 8 && interleaved::report.peak_activations == 11);
+static_assert(interleaved::report.idle_share == 9.0 / 57.0);
 static_assert(zero_bubble::report.order == schedule::accumulation::ascending);
 static_assert(plan<schedule::zero_bubble_h1, pipeline_ranks<4>, micro_batches<2>>::report.peak_activations == 2);
 static_assert(plan<schedule::serial, pipeline_ranks<1>, micro_batches<8>>::report.idle_share == 0.0);

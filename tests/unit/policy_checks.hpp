@@ -8,6 +8,7 @@
 #include "schedule_support.hpp"
 
 #include <weft/schedule/cost.hpp>
+#include <weft/schedule/csv.hpp>
 #include <weft/schedule/make_program.hpp>
 #include <weft/schedule/play.hpp>
 
@@ -46,32 +47,93 @@ void published_orders() {
   CHECK(compared >= 2);
 }
 
+/// The passes that the formulas are held against; F, then B (its halves equally long).
+inline constexpr std::pair<double, double> durations[] = {{1.0, 2.0}, {2.0, 2.0}, {3.0, 1.0}};
+
+/// Peaks of every rank and idle time of one shape; posts cost nothing and change nothing.
+template <class Policy>
+void formulas_of(Policy const& policy, int ranks, int micro_batches, accumulation order = accumulation::ascending) {
+  CAPTURE(ranks);
+  CAPTURE(micro_batches);
+  REQUIRE(policy.check(ranks, micro_batches).legal());
+  auto const table = write_table(ranks, micro_batches, policy);
+  std::vector<rank_figures> figures(static_cast<std::size_t>(ranks));
+  auto const found = play(table.view(), send_model::rendezvous, figures.data());
+  REQUIRE(explain(found) == "");
+  if (micro_batches > 1) CHECK(found.order == order);
+  for (int rank = 0; rank < ranks; ++rank) {
+    CAPTURE(rank);
+    CHECK(figures[static_cast<std::size_t>(rank)].peak_activations ==
+          policy.peak_activations(rank, ranks, micro_batches));
+  }
+  auto const lowered = make_program(ranks, micro_batches, {}, policy);
+  for (auto const& [forward, backward] : durations) {
+    cost_model const model{.every = {forward, backward / 2, backward / 2}};
+    auto const time = cost(table.view(), model);
+    REQUIRE(time.complete);
+    CAPTURE(forward);
+    CHECK(time.idle_most == policy.idle(ranks, micro_batches, forward, backward));
+    CHECK(time.idle_total == ranks * time.idle_most);
+    if (policy.chunks == 1) CHECK(cost(lowered.view(), model).makespan == time.makespan);
+  }
+}
+
 template <class Policy>
 void formulas() {
   for (int ranks = 1; ranks <= 9; ++ranks)
-    for (int micro_batches : {1, 2, 3, 4, 5, 7, 8, 12, 19, 32}) {
-      CAPTURE(ranks);
-      CAPTURE(micro_batches);
-      REQUIRE(Policy::check(ranks, micro_batches).legal());
-      auto const table = write_table<Policy>(ranks, micro_batches);
-      std::vector<rank_figures> figures(static_cast<std::size_t>(ranks));
-      auto const found = play(table.view(), send_model::rendezvous, figures.data());
-      REQUIRE(found.playable());
-      CHECK(found.order == accumulation::ascending);
-      for (int rank = 0; rank < ranks; ++rank)
-        CHECK(figures[static_cast<std::size_t>(rank)].peak_activations ==
-              Policy::peak_activations(rank, ranks, micro_batches));
+    for (int micro_batches : {1, 2, 3, 4, 5, 7, 8, 12, 19, 32}) formulas_of(Policy{}, ranks, micro_batches);
+}
 
-      for (auto const& [forward, backward] : {std::pair{1.0, 2.0}, std::pair{2.0, 2.0}, std::pair{3.0, 1.0}}) {
-        cost_model const model{.every = {forward, backward / 2, backward / 2}};
-        auto const time = cost(table.view(), model);
-        REQUIRE(time.complete);
-        CHECK(time.idle_most == Policy::idle(ranks, micro_batches, forward, backward));
-        CHECK(time.idle_total == ranks * time.idle_most);
-        // Posts cost nothing and change nothing.
-        CHECK(cost(make_program<Policy>(ranks, micro_batches).view(), model).makespan == time.makespan);
-      }
-    }
+/// The same order as another table's, whatever its empty cells and launches of reductions.
+inline void same_order(program_view const& made, std::string const& text, csv_options options = {}) {
+  options.micro_batches = made.micro_batches;
+  options.copies = made.graph.copies;
+  auto const known = read_csv(text, options);
+  auto const passes = [](program_view const& program, int rank) {
+    std::string line;
+    for (action const& cell : program.row(rank))
+      if (traits_of(cell.what).is_compute)
+        line += ' ' + std::to_string(cell.stage) + traits_of(cell.what).letters + std::to_string(cell.micro_batch) +
+                (cell.part == parts::whole           ? ""
+                 : cell.part == parts::fused_forward ? "("
+                                                     : ")");
+    return line;
+  };
+  REQUIRE(made.ranks() == known.view().ranks());
+  for (int rank = 0; rank < made.ranks(); ++rank) {
+    CAPTURE(rank);
+    CHECK(passes(made, rank) == passes(known.view(), rank));
+  }
+}
+
+/// Every table of the whole collection that is listed as `schedule`, where WEFT_VECTORS_DIR names its folder:
+/// `check(row, text)` with the row of index.csv (ranks, chunks, micro-batches, ..., makespan) and the file.
+struct listed {
+  std::string file;
+  int ranks;
+  int chunks;
+  int micro_batches;
+  std::string peaks;
+  double makespan;
+};
+
+template <class Check>
+void for_each_listed(std::string const& schedule, Check const& check) {
+  std::string const folder = published::folder();
+  if (folder.empty()) return;
+  std::istringstream index(published::read_file(folder + "/index.csv"));
+  std::string line;
+  int found = 0;
+  while (std::getline(index, line)) {
+    auto const fields = published::split(line, ',');
+    if (fields[1] != schedule) continue;
+    CAPTURE(fields[0]);
+    check(listed{fields[0], std::stoi(fields[2]), std::stoi(fields[3]), std::stoi(fields[4]), fields[8],
+                 std::stod(fields[10])},
+          published::read_file(folder + "/" + fields[0]));
+    ++found;
+  }
+  CHECK(found > 0);
 }
 
 template <class Policy>

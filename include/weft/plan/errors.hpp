@@ -22,6 +22,8 @@ struct schedule_must_be_legal {
   static_assert(Broken != schedule::rule::needs_a_micro_batch, "weft::schedule: " WEFT_WORDS_NEEDS_A_MICRO_BATCH);
   static_assert(Broken != schedule::rule::needs_exactly_one_rank, "weft::schedule: " WEFT_WORDS_NEEDS_EXACTLY_ONE_RANK);
   static_assert(Broken != schedule::rule::micro_batches_multiple, "weft::schedule: " WEFT_WORDS_MICRO_BATCHES_MULTIPLE);
+  static_assert(Broken != schedule::rule::needs_a_chunk, "weft::schedule: " WEFT_WORDS_NEEDS_A_CHUNK);
+  static_assert(Broken != schedule::rule::group_fits, "weft::schedule: " WEFT_WORDS_GROUP_FITS);
   static_assert(Broken != schedule::rule::too_many_stages, "weft::schedule: " WEFT_WORDS_TOO_MANY_STAGES);
   static_assert(Broken != schedule::rule::too_many_micro_batches, "weft::schedule: " WEFT_WORDS_TOO_MANY_MICRO_BATCHES);
   static constexpr bool value = true;

@@ -13,9 +13,10 @@
 #include <weft/plan/policies.hpp>
 #include <weft/plan/report.hpp>
 #include <weft/plan/static_program.hpp>
+#include <weft/schedule/checked_program.hpp>
 #include <weft/schedule/forward_only.hpp>
 #include <weft/schedule/gpipe.hpp>
-#include <weft/schedule/make_program.hpp>
+#include <weft/schedule/interleaved_1f1b.hpp>
 #include <weft/schedule/one_f_one_b.hpp>
 #include <weft/schedule/serial.hpp>
 #include <weft/schedule/words.hpp>
@@ -130,7 +131,7 @@ struct proved<Settings, true> {
   /// By the policy's formula; recompute lengthens a backward by a forward.
   static constexpr double idle_share() {
     double const backward = Settings::schedule::work.backward ? (Settings::recomputes ? 3.0 : 2.0) : 0.0;
-    double const busy = Settings::micro_batches * (1.0 + backward);
+    double const busy = Settings::micro_batches * Settings::schedule::chunks * (1.0 + backward);
     return idle(backward) / (idle(backward) + busy);
   }
   static constexpr double idle(double backward) {
@@ -183,7 +184,8 @@ class plan
   static constexpr schedule::lower_options options{.recompute = settings::recomputes,
                                                    .tied = settings::tied,
                                                    .optimizer = settings::optimizer,
-                                                   .reduce_over_data = settings::reduces_over_data};
+                                                   .reduce_over_data = settings::reduces_over_data,
+                                                   .receives = schedule::receives_under(settings::model)};
 
   /// The program of one pipeline in a world of `world` ranks: checks that the mesh multiplies and the schedule's rule,
   /// lowers, plays. Throws `weft::error`. Does not communicate: every rank makes the same.

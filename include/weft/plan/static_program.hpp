@@ -7,6 +7,7 @@
 #include <weft/schedule/lower.hpp>
 #include <weft/schedule/play.hpp>
 #include <weft/schedule/table.hpp>
+#include <weft/schedule/write_table.hpp>
 
 namespace weft::inline v1 {
 
@@ -19,7 +20,8 @@ struct static_program {
                                                    .tied = Tied,
                                                    .optimizer = Optimizer,
                                                    .reduce_over_data = ReduceOverData,
-                                                   .send_slots = SendSlots};
+                                                   .send_slots = SendSlots,
+                                                   .receives = schedule::receives_under(Model)};
 
   static constexpr schedule::table_size size = schedule::lowered_size<Policy>(Ranks, MicroBatches, options);
   static constexpr schedule::table<size> storage = schedule::freeze<size>(

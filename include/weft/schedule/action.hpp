@@ -18,6 +18,15 @@ enum class reduction : std::uint8_t {
   data   ///< the ranks that hold the same stages of other pipelines: the data axis
 };
 
+/// `action::part`: which part of a pass an action is. A fused pair (DualPipe overlaps the forward of one micro-batch
+/// with the backward of another) is two neighbouring compute actions, first F, then B or I, marked as its halves;
+/// whoever cannot overlap plays them one after the other and is right.
+namespace parts {
+inline constexpr std::uint8_t whole = 0;
+inline constexpr std::uint8_t fused_forward = 1;
+inline constexpr std::uint8_t fused_backward = 2;
+}  // namespace parts
+
 /// One cell of a program, 16 bytes. Most fields are zero in most schedules; the room is there so that nothing has to
 /// be widened later.
 struct action {
@@ -28,7 +37,7 @@ struct action {
   std::uint16_t slice = 0;   ///< part of a sequence, where sequences are cut
   std::uint8_t copy = 0;     ///< which model copy (DualPipe, Chimera)
   std::uint8_t version = 0;  ///< which stashed weights (PipeDream)
-  std::uint8_t part = 0;     ///< attention or dispatch apart from the rest
+  std::uint8_t part = 0;     ///< see `parts`: half of a fused pair; attention or dispatch apart from the rest
   std::uint8_t group = 0;    ///< of a collective: which axis; of a post: ordinal of the edge at this stage
   std::uint16_t slot = 0;    ///< the buffer, see schedule/lower.hpp
 

@@ -6,12 +6,15 @@
 /// Everything of schedule/: pure C++20, no Kokkos, no MPI.
 
 #include <weft/schedule/action.hpp>
+#include <weft/schedule/checked_program.hpp>
 #include <weft/schedule/cost.hpp>
 #include <weft/schedule/csv.hpp>
 #include <weft/schedule/digest.hpp>
+#include <weft/schedule/fixed.hpp>
 #include <weft/schedule/forward_only.hpp>
 #include <weft/schedule/forward_program.hpp>
 #include <weft/schedule/gpipe.hpp>
+#include <weft/schedule/interleaved_1f1b.hpp>
 #include <weft/schedule/lower.hpp>
 #include <weft/schedule/make_program.hpp>
 #include <weft/schedule/one_f_one_b.hpp>
@@ -21,9 +24,12 @@
 #include <weft/schedule/program.hpp>
 #include <weft/schedule/program_view.hpp>
 #include <weft/schedule/recompute.hpp>
+#include <weft/schedule/registry.hpp>
 #include <weft/schedule/serial.hpp>
+#include <weft/schedule/shape.hpp>
 #include <weft/schedule/table.hpp>
 #include <weft/schedule/tags.hpp>
 #include <weft/schedule/validity.hpp>
 #include <weft/schedule/verdict.hpp>
+#include <weft/schedule/write_table.hpp>
 #include <weft/schedule/zero_bubble_h1.hpp>

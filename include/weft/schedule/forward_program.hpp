@@ -3,7 +3,7 @@
 #pragma once
 
 #include <weft/config.hpp>
-#include <weft/schedule/make_program.hpp>
+#include <weft/schedule/checked_program.hpp>
 #include <weft/schedule/program.hpp>
 
 namespace weft::inline v1::schedule {

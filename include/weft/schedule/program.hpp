@@ -7,7 +7,6 @@
 #include <weft/error.hpp>
 #include <weft/schedule/action.hpp>
 #include <weft/schedule/program_view.hpp>
-#include <weft/schedule/validity.hpp>
 #include <weft/topology/stage_graph.hpp>
 
 #include <string>
@@ -106,67 +105,5 @@ class program {
   work_set work_;
   bool recomputes_ = false;
 };
-
-/// What a policy writes its rows into: `put(op::forward, stage, micro_batch)`.
-class row_writer {
- public:
-  /// `room`: how many actions the row may have; what comes beyond is counted and not written.
-  constexpr row_writer(action* next, int room) : first_(next), next_(next), end_(next + room) {}
-
-  constexpr void operator()(op what, int stage, int micro_batch) {
-    if (next_ == end_) {
-      ++refused_;
-      return;
-    }
-    next_->what = what;
-    next_->stage = static_cast<std::uint16_t>(stage);
-    next_->micro_batch = static_cast<std::uint32_t>(micro_batch);
-    ++next_;
-  }
-
-  [[nodiscard]] constexpr int written() const { return static_cast<int>(next_ - first_); }
-  [[nodiscard]] constexpr int refused() const { return refused_; }
-
- private:
-  action* first_;
-  action* next_;
-  action* end_;
-  int refused_ = 0;
-};
-
-namespace detail {
-
-[[noreturn]] inline void refuse_row(char const* policy, int rank, int written, int room) {
-  throw error("weft::schedule::" + std::string(policy) + ": write_row puts " + std::to_string(written) +
-                  " actions into the row of rank " + std::to_string(rank) + ", whose stages have work for " +
-                  std::to_string(room) + "; write each action once, and state chunks and splits_backward as they are",
-              {.rank = rank});
-}
-
-}  // namespace detail
-
-/// The table of a policy: compute actions alone, before `lower`. Call `Policy::check` first. Throws `weft::error` if
-/// the policy writes more into a row than the rank's stages have work for (while compiling: not a constant).
-template <class Policy>
-constexpr program write_table(int ranks, int micro_batches) {
-  if (validity const found = Policy::check(ranks, micro_batches); !found.legal())
-    throw error(explain(found, Policy::name));
-  int const stages = Policy::chunks * ranks;
-  int const passes = Policy::work.backward ? (Policy::splits_backward ? 3 : 2) : 1;
-  topology::stage_graph graph = topology::stage_graph::chain(stages).place(typename Policy::placement{}, ranks);
-  weft::detail::buffer<int> work(ranks);
-  for (int which = 0; which < stages * Policy::placement::copies; ++which)
-    work[graph.view().rank_of_stage[which]] += passes * micro_batches;
-  program result(Policy::name, std::move(graph), micro_batches, Policy::work,
-                 passes * micro_batches * stages * Policy::placement::copies);
-  for (int rank = 0; rank < ranks; ++rank) {
-    row_writer put(result.cursor(), work[rank]);
-    Policy::write_row(rank, ranks, micro_batches, put);
-    if (put.refused() > 0) detail::refuse_row(Policy::name, rank, put.written() + put.refused(), work[rank]);
-    result.advance(put.written());
-    result.end_row();
-  }
-  return result;
-}
 
 }  // namespace weft::inline v1::schedule

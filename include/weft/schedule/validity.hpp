@@ -17,9 +17,15 @@ enum class rule : std::uint8_t {
   needs_a_micro_batch,     ///< micro_batches < 1
   needs_exactly_one_rank,  ///< serial
   micro_batches_multiple,  ///< for policies that work in groups
-  needs_known_name,        ///< there is no such schedule
-  too_many_stages,         ///< more than an action can number (65,535)
-  too_many_micro_batches   ///< more messages than fit an index
+  needs_a_chunk,           ///< chunks < 1
+  group_fits,              ///< a group between ranks and micro-batches, without a remainder smaller than ranks
+  chunks_are_fixed,        ///< by name: chunks for a schedule that has its own number
+  takes_no_group,          ///< by name: a group, waves or a limit for a schedule without them
+  takes_no_waves,
+  takes_no_limit,
+  needs_known_name,       ///< there is no such schedule
+  too_many_stages,        ///< more than an action can number (65,535)
+  too_many_micro_batches  ///< more messages than fit an index
 };
 
 /// The answer of a policy's `check`: legal, or which rule is broken by which value, and the nearest legal one.
@@ -32,13 +38,15 @@ struct validity {
   friend constexpr bool operator==(validity const&, validity const&) = default;
 };
 
-/// What every pipeline schedule needs.
-constexpr validity check_at_least_one(int ranks, int micro_batches) {
+/// What every pipeline schedule needs; `chunks` stages on each rank.
+constexpr validity check_at_least_one(int ranks, int micro_batches, int chunks = 1) {
   if (ranks < 1) return {rule::needs_a_rank, ranks, 1};
-  if (ranks > 65535) return {rule::too_many_stages, ranks, 65535};
+  if (chunks < 1) return {rule::needs_a_chunk, chunks, 1};
+  if (chunks > 65535) return {rule::too_many_stages, chunks, ranks < 65535 ? 65535 / ranks : 1};
+  if (ranks > 65535 / chunks) return {rule::too_many_stages, ranks, 65535 / chunks};
   if (micro_batches < 1) return {rule::needs_a_micro_batch, micro_batches, 1};
-  constexpr int most = 1 << 28;  // stages x micro-batches, so that indices of messages stay in an int
-  if (micro_batches > most / ranks) return {rule::too_many_micro_batches, micro_batches, most / ranks};
+  int const most = (1 << 28) / (ranks * chunks);  // stages x micro-batches, so that indices of messages stay in an int
+  if (micro_batches > most) return {rule::too_many_micro_batches, micro_batches, most};
   return {};
 }
 
@@ -50,6 +58,12 @@ constexpr char const* words_of(rule broken) {
     case rule::needs_a_micro_batch: return WEFT_WORDS_NEEDS_A_MICRO_BATCH;
     case rule::needs_exactly_one_rank: return WEFT_WORDS_NEEDS_EXACTLY_ONE_RANK;
     case rule::micro_batches_multiple: return WEFT_WORDS_MICRO_BATCHES_MULTIPLE;
+    case rule::needs_a_chunk: return WEFT_WORDS_NEEDS_A_CHUNK;
+    case rule::group_fits: return WEFT_WORDS_GROUP_FITS;
+    case rule::chunks_are_fixed: return WEFT_WORDS_CHUNKS_ARE_FIXED;
+    case rule::takes_no_group: return WEFT_WORDS_TAKES_NO_GROUP;
+    case rule::takes_no_waves: return WEFT_WORDS_TAKES_NO_WAVES;
+    case rule::takes_no_limit: return WEFT_WORDS_TAKES_NO_LIMIT;
     case rule::needs_known_name: return WEFT_WORDS_NEEDS_KNOWN_NAME;
     case rule::too_many_stages: return WEFT_WORDS_TOO_MANY_STAGES;
     case rule::too_many_micro_batches: return WEFT_WORDS_TOO_MANY_MICRO_BATCHES;
@@ -57,10 +71,16 @@ constexpr char const* words_of(rule broken) {
   return "a rule is broken";
 }
 
+/// Whether `nearest` of a rule's finding means anything.
+constexpr bool has_nearest(rule broken) {
+  return broken != rule::none && broken != rule::needs_known_name && broken != rule::takes_no_group &&
+         broken != rule::takes_no_waves && broken != rule::takes_no_limit;
+}
+
 /// "weft::schedule::serial: the serial schedule runs on 1 rank; start 1 rank, or ... (asked for 4, nearest legal 1)".
 inline std::string explain(validity const& found, std::string const& name) {
   std::string text = "weft::schedule::" + name + ": " + words_of(found.broken);
-  if (found.broken != rule::none && found.broken != rule::needs_known_name)
+  if (has_nearest(found.broken))
     text += " (asked for " + std::to_string(found.value) + ", nearest legal " + std::to_string(found.nearest) + ")";
   return text;
 }

@@ -12,8 +12,16 @@
 #define WEFT_WORDS_TOO_MANY_STAGES "there are more stages than an action can number; use fewer ranks"
 #define WEFT_WORDS_TOO_MANY_MICRO_BATCHES "there are more messages than a program can hold; use fewer micro-batches"
 #define WEFT_WORDS_MICRO_BATCHES_MULTIPLE "micro_batches must be a multiple; use the nearest legal count"
-#define WEFT_WORDS_NEEDS_KNOWN_NAME \
-  "there is no schedule of this name; choose serial, gpipe, 1f1b, zb-h1 or forward_only"
+#define WEFT_WORDS_NEEDS_A_CHUNK "a rank has no stage to run; use chunks 1 or more"
+#define WEFT_WORDS_GROUP_FITS                                                                                          \
+  "a group must have at least as many micro-batches as there are ranks, and so must what is left after the last full " \
+  "one; use the nearest legal group"
+#define WEFT_WORDS_CHUNKS_ARE_FIXED \
+  "this schedule has a number of chunks of its own; leave chunks out, or choose one that takes them"
+#define WEFT_WORDS_TAKES_NO_GROUP "this schedule does not work in groups; leave the group out"
+#define WEFT_WORDS_TAKES_NO_WAVES "this schedule has no waves; leave them out, or choose wave"
+#define WEFT_WORDS_TAKES_NO_LIMIT "this schedule takes no memory limit; leave it out, or choose one that searches"
+#define WEFT_WORDS_NEEDS_KNOWN_NAME "there is no schedule of this name; choose "
 #define WEFT_WORDS_UNUSED_AXIS \
   "the mesh has more than one rank along an axis that no policy of the plan uses; give that axis 1 rank or remove it"
 #define WEFT_WORDS_MEMORY_LIMIT                                                                                   \

@@ -1,0 +1,160 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <weft/config.hpp>
+#include <weft/error.hpp>
+#include <weft/schedule/forward_only.hpp>
+#include <weft/schedule/gpipe.hpp>
+#include <weft/schedule/interleaved_1f1b.hpp>
+#include <weft/schedule/one_f_one_b.hpp>
+#include <weft/schedule/program.hpp>
+#include <weft/schedule/serial.hpp>
+#include <weft/schedule/shape.hpp>
+#include <weft/schedule/validity.hpp>
+#include <weft/schedule/write_table.hpp>
+#include <weft/schedule/zero_bubble_h1.hpp>
+
+#include <string>
+#include <string_view>
+
+namespace weft::inline v1::schedule {
+
+/// Which members of a `shape` a schedule takes.
+struct takes {
+  bool chunks = false;
+  bool group = false;
+  bool waves = false;
+  bool memory_limit = false;
+};
+
+/// One schedule that can be named at run time: what `weft-schedule list` prints, and how its table is made.
+struct schedule_entry {
+  char const* name;
+  char const* aliases;  ///< other names, blanks between them; case, '-' and '_' never matter
+  char const* rule;     ///< which shapes are legal
+  char const* idle;  ///< time a rank is idle; F, I, W, B as durations of one stage, p ranks, v chunks, M micro-batches
+  char const* peak;  ///< activations kept on rank r, in micro-batches of one stage
+  char const* weights;  ///< weights kept, in models
+  char const* use;
+  char const* paper;
+  takes parameters;
+  validity (*check)(shape const&, int ranks, int micro_batches);
+  program (*table)(shape const&, int ranks, int micro_batches);  ///< throws with the rule that is broken
+};
+
+namespace detail {
+
+/// A policy is made of a shape by its `of`, where it has parameters.
+template <class Policy>
+constexpr Policy policy_of(shape const& chosen) {
+  if constexpr (requires { Policy::of(chosen); })
+    return Policy::of(chosen);
+  else
+    return Policy{};
+}
+
+template <class Policy, takes Parameters>
+constexpr validity check_named(shape const& chosen, int ranks, int micro_batches) {
+  Policy const policy = policy_of<Policy>(chosen);
+  if (!Parameters.chunks && chosen.chunks != 0 && chosen.chunks != policy.chunks)
+    return {rule::chunks_are_fixed, chosen.chunks, policy.chunks};
+  if (!Parameters.group && chosen.group != 0) return {rule::takes_no_group, chosen.group, 0};
+  if (!Parameters.waves && chosen.waves != 0) return {rule::takes_no_waves, chosen.waves, 0};
+  if (!Parameters.memory_limit && chosen.memory_limit != 0) return {rule::takes_no_limit, chosen.memory_limit, 0};
+  return policy.check(ranks, micro_batches);
+}
+
+template <class Policy, takes Parameters>
+program table_named(shape const& chosen, int ranks, int micro_batches) {
+  if (validity const found = check_named<Policy, Parameters>(chosen, ranks, micro_batches); !found.legal())
+    throw error(explain(found, Policy::name));
+  return write_table(ranks, micro_batches, policy_of<Policy>(chosen));
+}
+
+template <class Policy, takes Parameters = takes{}>
+constexpr schedule_entry entry(char const* aliases, char const* rule, char const* idle, char const* peak,
+                               char const* weights, char const* use, char const* paper) {
+  return {Policy::name,
+          aliases,
+          rule,
+          idle,
+          peak,
+          weights,
+          use,
+          paper,
+          Parameters,
+          &check_named<Policy, Parameters>,
+          &table_named<Policy, Parameters>};
+}
+
+}  // namespace detail
+
+/// Every schedule with a name: the one list that command lines, errors and documents draw on.
+inline constexpr schedule_entry schedules[] = {
+    detail::entry<serial>("", "1 rank", "0", "1", "1", "to debug, and as the yardstick of every other", "-"),
+    detail::entry<gpipe>("afab", "any", "(p - 1)(F + B)", "M", "1", "when memory is no concern, or with recompute",
+                         "Huang et al., GPipe, arXiv 1811.06965"),
+    detail::entry<one_f_one_b>("onefoneb pipedreamflush dapple", "any", "(p - 1)(F + B)", "min(p - r, M)", "1",
+                               "the default",
+                               "Narayanan et al., arXiv 2006.09503; Fan et al., DAPPLE, arXiv 2007.01045"),
+    detail::entry<interleaved_1f1b_values, takes{.chunks = true, .group = true}>(
+        "interleaved interleaved1f1b megatron",
+        "any; a group N, where given: p <= N <= M, and M mod N is 0 or at least p", "(p - 1)(F + B) where p divides M",
+        "min((v - 1) N + 2 (p - r - 1) + 1, M v)", "1", "many micro-batches, fast links, p a divisor of M",
+        "Narayanan et al., arXiv 2104.04473"),
+    detail::entry<zero_bubble_h1>("zerobubbleh1 zb1p zerobubble", "any",
+                                  "(p - 1)(F + I - W) where M >= p and W is the "
+                                  "shortest",
+                                  "min(p, M)", "1", "where 1F1B's bubble hurts and every rank can keep p activations",
+                                  "Qi et al., arXiv 2401.10241"),
+    detail::entry<forward_only>("", "any", "(p - 1) F", "1", "1", "evaluation and generation", "-"),
+};
+
+/// A name as it is compared: small letters, without '-', '_' and blanks.
+inline std::string name_key(std::string_view name) {
+  std::string key;
+  for (char const letter : name)
+    if (letter != '-' && letter != '_' && letter != ' ')
+      key += letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
+  return key;
+}
+
+/// The entry of any name that the field has for a schedule ("ZB1P", "zb_h1" and "zero_bubble_h1" are "zb-h1"), or null.
+inline schedule_entry const* find_schedule(std::string_view name) {
+  std::string const key = name_key(name);
+  if (key.empty()) return nullptr;
+  for (schedule_entry const& each : schedules) {
+    if (name_key(each.name) == key) return &each;
+    std::string_view rest = each.aliases;
+    while (!rest.empty()) {
+      std::string_view const alias = rest.substr(0, rest.find(' '));
+      if (alias == key) return &each;
+      rest.remove_prefix(alias.size() < rest.size() ? alias.size() + 1 : rest.size());
+    }
+  }
+  return nullptr;
+}
+
+/// "serial, gpipe, 1f1b, ... or forward_only".
+inline std::string schedule_names() {
+  std::string text;
+  int left = static_cast<int>(sizeof schedules / sizeof schedules[0]);
+  for (schedule_entry const& each : schedules)
+    text += (text.empty() ? "" : --left == 1 ? " or " : ", ") + std::string(each.name);
+  return text;
+}
+
+/// The same; throws `weft::error` with the names there are.
+inline schedule_entry const& known_schedule(std::string_view name) {
+  if (schedule_entry const* const found = find_schedule(name)) return *found;
+  throw error(explain(validity{rule::needs_known_name, 0, 0}, std::string(name)) + schedule_names());
+}
+
+/// A schedule's own name for any of its names; empty where there is none.
+inline std::string canonical_name(std::string_view name) {
+  schedule_entry const* const found = find_schedule(name);
+  return found == nullptr ? "" : found->name;
+}
+
+}  // namespace weft::inline v1::schedule

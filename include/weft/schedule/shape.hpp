@@ -1,0 +1,20 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <weft/config.hpp>
+
+namespace weft::inline v1::schedule {
+
+/// What some schedules take besides ranks and micro-batches, where it comes at run time; 0 stands for the schedule's
+/// own default. The registry says which schedule takes what, and refuses the rest.
+struct shape {
+  int chunks = 0;        ///< stages per rank
+  int group = 0;         ///< micro-batches that a rank runs through one chunk before it turns to the next
+  int waves = 0;         ///< how often the stages go down and up the ranks
+  int memory_limit = 0;  ///< activations that a rank may keep, in micro-batches of one stage
+
+  friend constexpr bool operator==(shape const&, shape const&) = default;
+};
+
+}  // namespace weft::inline v1::schedule

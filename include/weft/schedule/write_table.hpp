@@ -1,0 +1,132 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <weft/config.hpp>
+#include <weft/detail/buffer.hpp>
+#include <weft/error.hpp>
+#include <weft/schedule/action.hpp>
+#include <weft/schedule/program.hpp>
+#include <weft/schedule/validity.hpp>
+#include <weft/topology/stage_graph.hpp>
+
+#include <cstdint>
+#include <string>
+#include <utility>
+
+namespace weft::inline v1::schedule {
+
+/// What a policy writes a row into: `put(op::forward, stage, micro_batch)`, and with two copies of the model
+/// `put(op::forward, stage, micro_batch, copy)`.
+class row_writer {
+ public:
+  /// `room`: how many actions the row may have; what comes beyond is counted and not written.
+  constexpr row_writer(action* next, int room) : first_(next), next_(next), end_(next + room) {}
+
+  constexpr void operator()(op what, int stage, int micro_batch, int copy = 0, std::uint8_t part = parts::whole) {
+    if (next_ == end_) {
+      ++refused_;
+      return;
+    }
+    next_->what = what;
+    next_->stage = static_cast<std::uint16_t>(stage);
+    next_->micro_batch = static_cast<std::uint32_t>(micro_batch);
+    next_->copy = static_cast<std::uint8_t>(copy);
+    next_->part = part;
+    ++next_;
+  }
+
+  [[nodiscard]] constexpr int written() const { return static_cast<int>(next_ - first_); }
+  [[nodiscard]] constexpr int refused() const { return refused_; }
+
+ private:
+  action* first_;
+  action* next_;
+  action* end_;
+  int refused_ = 0;
+};
+
+namespace detail {
+
+[[noreturn]] inline void refuse_row(char const* policy, int rank, int written, int room) {
+  throw error("weft::schedule::" + std::string(policy) + ": write_row puts " + std::to_string(written) +
+                  " actions into the row of rank " + std::to_string(rank) + ", whose stages have work for " +
+                  std::to_string(room) + "; write each action once, and state chunks and splits_backward as they are",
+              {.rank = rank});
+}
+
+}  // namespace detail
+
+/// What a policy that looks at all ranks at once writes into: `put(rank, op::forward, stage, micro_batch)`, in the
+/// order of each rank's row, the ranks in any order; with two copies the copy comes last.
+class table_writer {
+ public:
+  /// `room`: how many actions each row may have; what comes beyond is counted and not written.
+  explicit constexpr table_writer(weft::detail::buffer<int> const& room) : begin_(room.size() + 1), size_(room.size()) {
+    for (int rank = 0; rank < room.size(); ++rank) begin_[rank + 1] = begin_[rank] + room[rank];
+    actions_ = weft::detail::buffer<action>(begin_[room.size()]);
+  }
+
+  constexpr void operator()(int rank, op what, int stage, int micro_batch, int copy = 0) {
+    int const next = begin_[rank] + size_[rank]++;
+    if (next < begin_[rank + 1]) {
+      actions_[next] = make_action(what, stage, micro_batch);
+      actions_[next].copy = static_cast<std::uint8_t>(copy);
+    }
+  }
+
+  /// Written and refused.
+  [[nodiscard]] constexpr int asked(int rank) const { return size_[rank]; }
+  [[nodiscard]] constexpr int room(int rank) const { return begin_[rank + 1] - begin_[rank]; }
+  [[nodiscard]] constexpr row_view row(int rank) const {
+    return {actions_.data() + begin_[rank], size_[rank] < room(rank) ? size_[rank] : room(rank)};
+  }
+
+ private:
+  weft::detail::buffer<int> begin_;
+  weft::detail::buffer<int> size_;
+  weft::detail::buffer<action> actions_;
+};
+
+/// A policy whose rows need all ranks at once.
+template <class Policy>
+concept writes_whole_table = requires(Policy const& policy, table_writer& put, int number) {
+  policy.write_table(number, number, put);
+};
+
+/// The table of a policy: compute actions alone, before `lower`. Throws `weft::error` with the rule that the shape
+/// breaks, or if the policy writes more into a row than the rank's stages have work for (while compiling: not a
+/// constant). `policy` is an object where chunks and the like come at run time (see schedule/fixed.hpp).
+template <class Policy>
+constexpr program write_table(int ranks, int micro_batches, Policy const& policy = {}) {
+  if (validity const found = policy.check(ranks, micro_batches); !found.legal())
+    throw error(explain(found, policy.name));
+  int const stages = policy.chunks * ranks;
+  int const passes = policy.work.backward ? (policy.splits_backward ? 3 : 2) : 1;
+  int const copies = Policy::placement::copies;
+  topology::stage_graph graph = topology::stage_graph::chain(stages).place(typename Policy::placement{}, ranks);
+  weft::detail::buffer<int> room(ranks);
+  for (int which = 0; which < stages * copies; ++which)
+    room[graph.view().rank_of_stage[which]] += passes * micro_batches;
+  program result(policy.name, std::move(graph), micro_batches, policy.work, passes * micro_batches * stages * copies);
+  if constexpr (writes_whole_table<Policy>) {
+    table_writer put(room);
+    policy.write_table(ranks, micro_batches, put);
+    for (int rank = 0; rank < ranks; ++rank) {
+      if (put.asked(rank) > room[rank]) detail::refuse_row(policy.name, rank, put.asked(rank), room[rank]);
+      for (action const& each : put.row(rank)) result.append(each);
+      result.end_row();
+    }
+  } else {
+    for (int rank = 0; rank < ranks; ++rank) {
+      row_writer put(result.cursor(), room[rank]);
+      policy.write_row(rank, ranks, micro_batches, put);
+      if (put.refused() > 0) detail::refuse_row(policy.name, rank, put.written() + put.refused(), room[rank]);
+      result.advance(put.written());
+      result.end_row();
+    }
+  }
+  return result;
+}
+
+}  // namespace weft::inline v1::schedule
