@@ -60,14 +60,14 @@ std::vector<Number> expected_sums(weft::collective::step_list const& list, std::
   return buffers.front();
 }
 
-/// Two runs of one object, each compared bit for bit with `play_locally`. Collective.
+/// Runs of one object, each compared bit for bit with `play_locally`. Collective.
 template <class Number>
 bool sums_are_right(weft::transport::endpoint& door, weft::collective::all_reduce_choice const& how,
-                    std::int64_t elements, std::int64_t segment) {
+                    std::int64_t elements, std::int64_t segment, int turns = 2) {
   weft::transport::running_all_reduce<Number> running(door, how, elements, weft::schedule::running_tag(0),
                                                       {.segment_elements = segment});
   bool is_right = true;
-  for (int salt = 0; salt < 2; ++salt) {
+  for (int salt = 0; salt < turns; ++salt) {
     fenced_buffer<Number> mine(door.rank(), elements, salt);
     running.start(mine.data());
     running.wait(60.0);
