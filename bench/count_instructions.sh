@@ -13,14 +13,19 @@ limit=${2:-500}
 command -v valgrind >/dev/null || { echo "count_instructions: valgrind is missing; apt-get install valgrind" >&2; exit 2; }
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
-run() { # run STEPS: prints "<actions> <instructions>"
-  local out
-  out=$(valgrind --tool=callgrind --callgrind-out-file="$dir/out.$1" "$program" --steps "$1" 2>"$dir/log.$1") ||
+run() { # run SCHEDULE STEPS: prints "<actions> <instructions>"
+  local schedule=$1 out
+  shift
+  out=$(valgrind --tool=callgrind --callgrind-out-file="$dir/out.$1" "$program" --steps "$1" "$schedule" 2>"$dir/log.$1") ||
     { cat "$dir/log.$1" >&2; echo "count_instructions: a step of the steady state allocates, or the program failed: $out" >&2; exit 1; }
   echo "$(sed -n 's/^actions \([0-9]*\) .*/\1/p' <<<"$out") $(sed -n 's/^summary: \([0-9]*\).*/\1/p;s/^totals: \([0-9]*\).*/\1/p' "$dir/out.$1" | head -n 1)"
 }
-read -r few_actions few < <(run 10)
-read -r many_actions many < <(run 110)
-each=$(( (many - few) / (many_actions - few_actions) ))
-echo "instructions per action: $each (limit $limit); allocations per step: 0"
-[ "$each" -le "$limit" ]
+status=0
+for schedule in 1f1b zb-h1; do
+  read -r few_actions few < <(run "$schedule" 10)
+  read -r many_actions many < <(run "$schedule" 110)
+  each=$(( (many - few) / (many_actions - few_actions) ))
+  echo "$schedule: instructions per action: $each (limit $limit); allocations per step: 0"
+  [ "$each" -le "$limit" ] || status=1
+done
+exit "$status"

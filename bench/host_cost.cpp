@@ -5,7 +5,7 @@
 // nothing of MPI, nothing of waiting. Also counts allocations of the steady state, of which there must be none.
 //
 //     host_cost                        figures by Google Benchmark
-//     host_cost --steps N              plays N steps and prints the actions played: what bench/count_instructions.sh
+//     host_cost --steps N [SCHEDULE]   plays N steps and prints the actions played: what bench/count_instructions.sh
 //                                      runs under callgrind
 
 #include "echo_endpoint.hpp"
@@ -72,12 +72,13 @@ void host_cost(benchmark::State& state, char const* name) {
 
 BENCHMARK_CAPTURE(host_cost, gpipe, "gpipe");
 BENCHMARK_CAPTURE(host_cost, one_f_one_b, "1f1b");
+BENCHMARK_CAPTURE(host_cost, zero_bubble_h1, "zb-h1");
 
 int main(int argc, char** argv) {
   Kokkos::initialize();
   int status = 0;
-  if (argc == 3 && std::strcmp(argv[1], "--steps") == 0) {
-    setting here("1f1b");
+  if (argc >= 3 && std::strcmp(argv[1], "--steps") == 0) {
+    setting here(argc > 3 ? argv[3] : "1f1b");
     here.engine.step();
     long const before = allocations.load();
     int const steps = std::atoi(argv[2]);
