@@ -63,6 +63,22 @@ run again 4 --schedule 1f1b --micro-batches 3 --save-every 3
 run again 1 --schedule serial --micro-batches 3 --resume "$work/again/checkpoint-3.safetensors"
 compare "resumed from step 3, serially" "$work/again"
 
+# The second architecture, which has no dropout: other layers under the same schedules.
+llama=(--preset llama-nano --dropout 0 --micro-batches 3 --steps 4)
+run llama 1 --schedule serial "${llama[@]}"
+[ -s "$work/llama/losses.csv" ] || { cat "$work/log"; exit 1; }
+for plan in "2 gpipe" "3 1f1b" "4 zb-h1"; do
+  read -r ranks schedule <<<"$plan"
+  run "llama-$schedule" "$ranks" --schedule "$schedule" "${llama[@]}"
+  compare "llama-nano, $schedule on $ranks ranks" "$work/llama-$schedule" "$work/llama"
+done
+run llama-threads 1 --schedule 1f1b "${llama[@]}" --recompute full --transport in-process --ranks 4
+compare "llama-nano, 1f1b on 4 threads, recompute" "$work/llama-threads" "$work/llama"
+run llama-resumed 3 --schedule 1f1b "${llama[@]}" --save-every 2
+rm -f "$work/llama-resumed/checkpoint-4.safetensors" "$work/llama-resumed/model.safetensors"
+run llama-resumed 2 --schedule zb-h1 "${llama[@]}" --resume latest
+compare "llama-nano, resumed from step 2 on another number of ranks" "$work/llama-resumed" "$work/llama"
+
 # SIGTERM to every rank: saves, stops, and the rest gives the same bits. Enough steps that it comes in the middle.
 long=(--data "$work/text" --batch 7 --seq 24 --steps 150 --warmup 2 --log-every 50 --sample-bytes 0 --eval-every 0
       --micro-batches 3 --schedule 1f1b)
