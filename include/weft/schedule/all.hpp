@@ -8,8 +8,12 @@
 #include <weft/schedule/action.hpp>
 #include <weft/schedule/checked_program.hpp>
 #include <weft/schedule/cost.hpp>
+#include <weft/schedule/cost_model.hpp>
+#include <weft/schedule/cost_of_pipelines.hpp>
 #include <weft/schedule/csv.hpp>
+#include <weft/schedule/delay_report.hpp>
 #include <weft/schedule/digest.hpp>
+#include <weft/schedule/figures.hpp>
 #include <weft/schedule/fixed.hpp>
 #include <weft/schedule/forward_only.hpp>
 #include <weft/schedule/forward_program.hpp>
@@ -29,6 +33,7 @@
 #include <weft/schedule/shape.hpp>
 #include <weft/schedule/table.hpp>
 #include <weft/schedule/tags.hpp>
+#include <weft/schedule/timing.hpp>
 #include <weft/schedule/validity.hpp>
 #include <weft/schedule/verdict.hpp>
 #include <weft/schedule/write_table.hpp>
