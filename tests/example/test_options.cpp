@@ -5,6 +5,7 @@
 
 #include <mini_llm/check.hpp>
 #include <mini_llm/command_line.hpp>
+#include <mini_llm/init_config.hpp>
 #include <mini_llm/model_config.hpp>
 
 #include <doctest/doctest.h>
@@ -298,4 +299,38 @@ TEST_CASE("Hugging Face's configuration has what GPT2LMHeadModel asks for") {
   CHECK(config["resid_pdrop"] == 0.1);
   CHECK(config["bos_token_id"].get<int>() < 256);
   CHECK(config["eos_token_id"].get<int>() < 256);
+}
+
+TEST_CASE("a config.json beside --init must describe this model, as far as it goes") {
+  scratch folder;
+  mini_llm::model_facts llama = nano;
+  llama.is_llama = true;
+  llama.norm_epsilon = 1e-6;
+  llama.kv_heads = 2;
+  llama.theta = 10000;
+  auto const words = [&](mini_llm::model_facts const& model, std::string const& config) {
+    put(folder / "config.json", config);
+    return weft_test::message_of<weft::error>(
+        [&] { mini_llm::require_same_configuration(folder / "model.safetensors", model); });
+  };
+  CHECK(weft_test::message_of<weft::error>(
+            [&] { mini_llm::require_same_configuration(folder / "nothing/model.safetensors", nano); }) == "");
+  for (auto const& model : {nano, llama}) CHECK(words(model, mini_llm::hugging_face_config(model, 0.1).dump()) == "");
+  CHECK(words(llama, "{}") == "");
+  CHECK(words(llama, R"({"rope_scaling": null, "rope_theta": 10000, "hidden_act": "swish", "rms_norm_eps": 1e-06})") ==
+        "");
+  CHECK(words(llama, R"({"rope_parameters": {"rope_theta": 10000.0, "rope_type": "default"}})") == "");
+  CHECK(words(nano, R"({"activation_function": "gelu_pytorch_tanh"})") == "");
+  CHECK(has(words(llama, mini_llm::hugging_face_config(nano, 0.0).dump()),
+            "config.json describes another model: \"model_type\" is"));
+  CHECK(has(words(nano, R"({"n_head": 8})"), "the model wants 4; name a file that was written for this --preset"));
+  CHECK(has(words(nano, R"({"activation_function": "relu"})"), "\"activation_function\""));
+  CHECK(has(words(llama, R"({"num_key_value_heads": 4})"), "\"num_key_value_heads\""));
+  CHECK(has(words(llama, R"({"rms_norm_eps": 1e-05})"), "\"rms_norm_eps\""));
+  CHECK(has(words(llama, R"({"rope_theta": 500000.0})"), "the model wants 10000.0"));
+  CHECK(has(words(llama, R"({"rope_parameters": {"rope_theta": 500000.0}})"), "\"rope_theta\""));
+  CHECK(has(words(llama, R"({"rope_scaling": {"rope_type": "llama3", "factor": 8.0}})"), "\"rope_scaling\""));
+  CHECK(has(words(llama, R"({"rope_scaling": {"type": "linear", "factor": 2.0}})"), "\"rope_scaling\""));
+  CHECK(has(words(llama, "[1]"), "is no JSON"));
+  CHECK(has(words(llama, "{"), "is no JSON"));
 }
