@@ -7,6 +7,7 @@
 #include "export_weights.hpp"
 #include "generate.hpp"
 #include "ideal_share.hpp"
+#include "init_config.hpp"
 #include "init_weights.hpp"
 #include "metrics.hpp"
 #include "model_config.hpp"
@@ -175,6 +176,7 @@ class training {
       if (is_root_)
         for (auto const& note : notes) std::cout << "note: " << note << '\n';
     } else if (!chosen_.init.empty()) {
+      require_same_configuration(chosen_.init, facts_of<Model>());
       init_weights const weights(chosen_.init, weft::train::owned_parameters(*trainer_));
       weft::train::restore_state(*trainer_, false,
                                  [&](char const*, auto const& parameter, float* out) { weights.read(parameter, out); });
