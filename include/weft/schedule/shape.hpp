@@ -6,6 +6,8 @@
 
 namespace weft::inline v1::schedule {
 
+struct cost_model;
+
 /// What some schedules take besides ranks and micro-batches, where it comes at run time; 0 stands for the schedule's
 /// own default. The registry says which schedule takes what, and refuses the rest.
 struct shape {
@@ -13,6 +15,8 @@ struct shape {
   int group = 0;         ///< micro-batches that a rank runs through one chunk before it turns to the next
   int waves = 0;         ///< how often the stages go down and up the ranks
   int memory_limit = 0;  ///< activations that a rank may keep, in micro-batches of one stage
+  int kept_percent = 0;  ///< what I leaves of an activation until W, for schedules that count it (zero-bubble-auto)
+  cost_model const* costs = nullptr;  ///< for schedules that are made to measure; null for F = I = W = 1 and no hops
 
   friend constexpr bool operator==(shape const&, shape const&) = default;
 };
