@@ -84,6 +84,30 @@ void formulas() {
     for (int micro_batches : {1, 2, 3, 4, 5, 7, 8, 12, 19, 32}) formulas_of(Policy{}, ranks, micro_batches);
 }
 
+/// Idle time of a policy with a backward in two halves, whichever pass is the shortest.
+template <class Policy>
+void idle_of_halves(Policy const& policy, int ranks, int micro_batches) {
+  CAPTURE(ranks);
+  CAPTURE(micro_batches);
+  auto const table = write_table(ranks, micro_batches, policy);
+  constexpr double passes[][3] = {{1.0, 1.0, 1.0}, {2.0, 1.0, 3.0}, {1.5, 5.0, 2.0}, {1.5, 2.0, 5.0}, {3.0, 2.0, 0.5}};
+  for (auto const& [forward, input, weight] : passes) {
+    CAPTURE(forward);
+    auto const time = cost(table.view(), {.every = {forward, input, weight}});
+    CHECK(time.idle_most == policy.idle(ranks, micro_batches, forward, input, weight));
+    CHECK(time.idle_total == ranks * time.idle_most);
+  }
+}
+
+/// The longest time between the first and the last pass of a rank.
+inline double longest_span(program_view const& program, cost_model const& model = {}) {
+  std::vector<rank_time> times(static_cast<std::size_t>(program.ranks()));
+  cost(program, model, nullptr, times.data());
+  double longest = 0.0;
+  for (auto const& each : times) longest = each.last - each.first > longest ? each.last - each.first : longest;
+  return longest;
+}
+
 /// The same order as another table's, whatever its empty cells and launches of reductions.
 inline void same_order(program_view const& made, std::string const& text, csv_options options = {}) {
   options.micro_batches = made.micro_batches;

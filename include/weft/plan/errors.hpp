@@ -23,7 +23,10 @@ struct schedule_must_be_legal {
   static_assert(Broken != schedule::rule::needs_exactly_one_rank, "weft::schedule: " WEFT_WORDS_NEEDS_EXACTLY_ONE_RANK);
   static_assert(Broken != schedule::rule::micro_batches_multiple, "weft::schedule: " WEFT_WORDS_MICRO_BATCHES_MULTIPLE);
   static_assert(Broken != schedule::rule::needs_a_chunk, "weft::schedule: " WEFT_WORDS_NEEDS_A_CHUNK);
+  static_assert(Broken != schedule::rule::needs_a_group, "weft::schedule: " WEFT_WORDS_NEEDS_A_GROUP);
   static_assert(Broken != schedule::rule::group_fits, "weft::schedule: " WEFT_WORDS_GROUP_FITS);
+  static_assert(Broken != schedule::rule::limit_holds_one, "weft::schedule: " WEFT_WORDS_LIMIT_HOLDS_ONE);
+  static_assert(Broken != schedule::rule::kept_is_a_percentage, "weft::schedule: " WEFT_WORDS_KEPT_IS_A_PERCENTAGE);
   static_assert(Broken != schedule::rule::too_many_stages, "weft::schedule: " WEFT_WORDS_TOO_MANY_STAGES);
   static_assert(Broken != schedule::rule::too_many_micro_batches, "weft::schedule: " WEFT_WORDS_TOO_MANY_MICRO_BATCHES);
   static constexpr bool value = true;

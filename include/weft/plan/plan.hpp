@@ -13,14 +13,19 @@
 #include <weft/plan/policies.hpp>
 #include <weft/plan/report.hpp>
 #include <weft/plan/static_program.hpp>
+#include <weft/schedule/breadth_first.hpp>
 #include <weft/schedule/checked_program.hpp>
+#include <weft/schedule/eager_1f1b.hpp>
 #include <weft/schedule/forward_only.hpp>
 #include <weft/schedule/gpipe.hpp>
 #include <weft/schedule/interleaved_1f1b.hpp>
+#include <weft/schedule/interleaved_zero_bubble.hpp>
 #include <weft/schedule/one_f_one_b.hpp>
 #include <weft/schedule/serial.hpp>
 #include <weft/schedule/words.hpp>
 #include <weft/schedule/zero_bubble_h1.hpp>
+#include <weft/schedule/zero_bubble_h2.hpp>
+#include <weft/schedule/zero_bubble_v.hpp>
 
 #include <string>
 

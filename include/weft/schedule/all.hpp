@@ -6,6 +6,7 @@
 /// Everything of schedule/: pure C++20, no Kokkos, no MPI.
 
 #include <weft/schedule/action.hpp>
+#include <weft/schedule/breadth_first.hpp>
 #include <weft/schedule/checked_program.hpp>
 #include <weft/schedule/cost.hpp>
 #include <weft/schedule/cost_model.hpp>
@@ -13,12 +14,14 @@
 #include <weft/schedule/csv.hpp>
 #include <weft/schedule/delay_report.hpp>
 #include <weft/schedule/digest.hpp>
+#include <weft/schedule/eager_1f1b.hpp>
 #include <weft/schedule/figures.hpp>
 #include <weft/schedule/fixed.hpp>
 #include <weft/schedule/forward_only.hpp>
 #include <weft/schedule/forward_program.hpp>
 #include <weft/schedule/gpipe.hpp>
 #include <weft/schedule/interleaved_1f1b.hpp>
+#include <weft/schedule/interleaved_zero_bubble.hpp>
 #include <weft/schedule/lower.hpp>
 #include <weft/schedule/make_program.hpp>
 #include <weft/schedule/one_f_one_b.hpp>
@@ -38,3 +41,5 @@
 #include <weft/schedule/verdict.hpp>
 #include <weft/schedule/write_table.hpp>
 #include <weft/schedule/zero_bubble_h1.hpp>
+#include <weft/schedule/zero_bubble_h2.hpp>
+#include <weft/schedule/zero_bubble_v.hpp>

@@ -64,8 +64,8 @@ struct interleaved_1f1b_values {
 /// micro-batches through one chunk before it turns to the next. The pipeline fills with passes of 1 / v of a rank's
 /// work, and so its bubble is 1 / v of 1F1B's.
 ///
-///     rank 0  0F0 0F1 2F0 2F1 0F2 .. .. 2B0 0F3 2B1 2F2 0B0 2F3 0B1 2B2 2B3 0B2 0B3        p = 2, v = 2, M = 4
-///     rank 1  .. 1F0 1F1 3F0 3B0 3F1 3B1 1F2 1B0 1F3 1B1 3F2 3B2 3F3 3B3 1B2 1B3 ..        (stage, pass, micro-batch)
+///     rank 0  0F0 0F1 2F0 2F1 0F2 2B0 0F3 2B1 2F2 0B0 2F3 0B1 ... 2B2 ... 2B3 0B2 0B3      p = 2, v = 2, M = 4
+///     rank 1  ... 1F0 1F1 3F0 3B0 3F1 3B1 1F2 1B0 1F3 1B1 3F2 3B2 3F3 3B3 1B2 1B3 ...      (stage, pass, micro-batch)
 ///
 /// * group N: p where p divides M, otherwise the smallest that leaves every rank supplied (see `GroupSize`)
 /// * warm-up of rank r: w = min(2 (p - r - 1) + (v - 1) N, M v) forwards; without the cut, rows would hold

@@ -4,9 +4,12 @@
 
 #include <weft/config.hpp>
 #include <weft/error.hpp>
+#include <weft/schedule/breadth_first.hpp>
+#include <weft/schedule/eager_1f1b.hpp>
 #include <weft/schedule/forward_only.hpp>
 #include <weft/schedule/gpipe.hpp>
 #include <weft/schedule/interleaved_1f1b.hpp>
+#include <weft/schedule/interleaved_zero_bubble.hpp>
 #include <weft/schedule/one_f_one_b.hpp>
 #include <weft/schedule/program.hpp>
 #include <weft/schedule/serial.hpp>
@@ -14,6 +17,8 @@
 #include <weft/schedule/validity.hpp>
 #include <weft/schedule/write_table.hpp>
 #include <weft/schedule/zero_bubble_h1.hpp>
+#include <weft/schedule/zero_bubble_h2.hpp>
+#include <weft/schedule/zero_bubble_v.hpp>
 
 #include <string>
 #include <string_view>
@@ -98,16 +103,37 @@ inline constexpr schedule_entry schedules[] = {
     detail::entry<one_f_one_b>("onefoneb pipedreamflush dapple", "any", "(p - 1)(F + B)", "min(p - r, M)", "1",
                                "the default",
                                "Narayanan et al., arXiv 2006.09503; Fan et al., DAPPLE, arXiv 2007.01045"),
+    detail::entry<eager_1f1b>("eager eager1f1b", "any", "(p - 1)(F + B)", "min(2 (p - r) - 1, M)", "1",
+                              "where hops are felt and memory allows twice 1F1B's activations",
+                              "Zhuang et al., arXiv 2211.05322"),
     detail::entry<interleaved_1f1b_values, takes{.chunks = true, .group = true}>(
         "interleaved interleaved1f1b megatron",
         "any; a group N, where given: p <= N <= M, and M mod N is 0 or at least p", "(p - 1)(F + B) where p divides M",
         "min((v - 1) N + 2 (p - r - 1) + 1, M v)", "1", "many micro-batches, fast links, p a divisor of M",
         "Narayanan et al., arXiv 2104.04473"),
+    detail::entry<breadth_first_values<backward_order::ascending>, takes{.chunks = true, .group = true}>(
+        "breadthfirst bfs", "any", "(p - 1)(F + B) per group of at least p micro-batches", "min(N, M) v", "1",
+        "with sharded weights, which it gathers once per chunk and group", "Lamy-Poirier, arXiv 2211.05953"),
+    detail::entry<breadth_first_values<backward_order::descending>, takes{.chunks = true, .group = true}>(
+        "loopedbfs", "any", "as breadth-first", "min(N, M) v", "1", "as breadth-first; backward walks downwards",
+        "Lamy-Poirier, arXiv 2211.05953"),
     detail::entry<zero_bubble_h1>("zerobubbleh1 zb1p zerobubble", "any",
                                   "(p - 1)(F + I - W) where M >= p and W is the "
                                   "shortest",
                                   "min(p, M)", "1", "where 1F1B's bubble hurts and every rank can keep p activations",
                                   "Qi et al., arXiv 2401.10241"),
+    detail::entry<zero_bubble_h2>(
+        "zerobubbleh2 zb2p", "any", "(p - 1) F where M >= 2 p - 1 and F = I = W; each rank's span has no bubble",
+        "min(2 p - 1, M)", "1", "where twice ZB-H1's activations fit and steps are post-validated",
+        "Qi et al., arXiv 2401.10241"),
+    detail::entry<interleaved_zero_bubble_values, takes{.chunks = true, .group = true}>(
+        "interleavedzerobubble interleavedzb1p", "as interleaved-1f1b", "(p - 1)(F + I - W) where p divides M",
+        "min((v - 1) N + p, M v)", "1", "where interleaved 1F1B's bubble still hurts",
+        "Qi et al., arXiv 2401.10241; PyTorch's InterleavedZeroBubble"),
+    detail::entry<zero_bubble_v>("zerobubblev zbv zbvzerobubble", "any; a rank's span has no bubble where M >= 2 p - 1",
+                                 "(p - 1) F where M >= 2 p - 1 and F = I = W", "min(2 p, M + 1 + r, 2 M)", "1",
+                                 "where F, I and W take equally long; tied embeddings share a rank",
+                                 "Qi et al., arXiv 2405.15362"),
     detail::entry<forward_only>("", "any", "(p - 1) F", "1", "1", "evaluation and generation", "-"),
 };
 

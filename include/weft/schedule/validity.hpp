@@ -18,11 +18,14 @@ enum class rule : std::uint8_t {
   needs_exactly_one_rank,  ///< serial
   micro_batches_multiple,  ///< for policies that work in groups
   needs_a_chunk,           ///< chunks < 1
+  needs_a_group,           ///< group < 0
   group_fits,              ///< a group between ranks and micro-batches, without a remainder smaller than ranks
   chunks_are_fixed,        ///< by name: chunks for a schedule that has its own number
   takes_no_group,          ///< by name: a group, waves or a limit for a schedule without them
   takes_no_waves,
   takes_no_limit,
+  limit_holds_one,        ///< memory_limit < 1
+  kept_is_a_percentage,   ///< kept_percent outside 0 .. 100
   needs_known_name,       ///< there is no such schedule
   too_many_stages,        ///< more than an action can number (65,535)
   too_many_micro_batches  ///< more messages than fit an index
@@ -59,11 +62,14 @@ constexpr char const* words_of(rule broken) {
     case rule::needs_exactly_one_rank: return WEFT_WORDS_NEEDS_EXACTLY_ONE_RANK;
     case rule::micro_batches_multiple: return WEFT_WORDS_MICRO_BATCHES_MULTIPLE;
     case rule::needs_a_chunk: return WEFT_WORDS_NEEDS_A_CHUNK;
+    case rule::needs_a_group: return WEFT_WORDS_NEEDS_A_GROUP;
     case rule::group_fits: return WEFT_WORDS_GROUP_FITS;
     case rule::chunks_are_fixed: return WEFT_WORDS_CHUNKS_ARE_FIXED;
     case rule::takes_no_group: return WEFT_WORDS_TAKES_NO_GROUP;
     case rule::takes_no_waves: return WEFT_WORDS_TAKES_NO_WAVES;
     case rule::takes_no_limit: return WEFT_WORDS_TAKES_NO_LIMIT;
+    case rule::limit_holds_one: return WEFT_WORDS_LIMIT_HOLDS_ONE;
+    case rule::kept_is_a_percentage: return WEFT_WORDS_KEPT_IS_A_PERCENTAGE;
     case rule::needs_known_name: return WEFT_WORDS_NEEDS_KNOWN_NAME;
     case rule::too_many_stages: return WEFT_WORDS_TOO_MANY_STAGES;
     case rule::too_many_micro_batches: return WEFT_WORDS_TOO_MANY_MICRO_BATCHES;

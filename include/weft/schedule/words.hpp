@@ -13,6 +13,7 @@
 #define WEFT_WORDS_TOO_MANY_MICRO_BATCHES "there are more messages than a program can hold; use fewer micro-batches"
 #define WEFT_WORDS_MICRO_BATCHES_MULTIPLE "micro_batches must be a multiple; use the nearest legal count"
 #define WEFT_WORDS_NEEDS_A_CHUNK "a rank has no stage to run; use chunks 1 or more"
+#define WEFT_WORDS_NEEDS_A_GROUP "a group has no micro-batch; use 1 or more, or 0 for all in one group"
 #define WEFT_WORDS_GROUP_FITS                                                                                          \
   "a group must have at least as many micro-batches as there are ranks, and so must what is left after the last full " \
   "one; use the nearest legal group"
@@ -21,6 +22,10 @@
 #define WEFT_WORDS_TAKES_NO_GROUP "this schedule does not work in groups; leave the group out"
 #define WEFT_WORDS_TAKES_NO_WAVES "this schedule has no waves; leave them out, or choose wave"
 #define WEFT_WORDS_TAKES_NO_LIMIT "this schedule takes no memory limit; leave it out, or choose one that searches"
+#define WEFT_WORDS_LIMIT_HOLDS_ONE \
+  "a rank must be able to keep the activations of one micro-batch; use memory_limit 1 or more"
+#define WEFT_WORDS_KEPT_IS_A_PERCENTAGE \
+  "what I leaves of an activation until W is a part of it; use kept_percent 1 to 100, or 0 for the default"
 #define WEFT_WORDS_NEEDS_KNOWN_NAME "there is no schedule of this name; choose "
 #define WEFT_WORDS_UNUSED_AXIS \
   "the mesh has more than one rank along an axis that no policy of the plan uses; give that axis 1 rank or remove it"
