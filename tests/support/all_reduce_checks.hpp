@@ -37,7 +37,8 @@ class fenced_buffer {
     for (std::size_t index = 0; index < fence; ++index)
       if (all_[index] != Number(-77) || all_[all_.size() - 1 - index] != Number(-77)) return false;
     return expected.size() + 2 * fence == all_.size() &&
-           std::memcmp(all_.data() + fence, expected.data(), expected.size() * sizeof(Number)) == 0;
+           (expected.empty() ||
+            std::memcmp(all_.data() + fence, expected.data(), expected.size() * sizeof(Number)) == 0);
   }
 
  private:
