@@ -4,10 +4,12 @@
 # How tests are made. A file dropped into tests/static, tests/unit, tests/example, tests/mpi or tests/compile_fail is built
 # and run; these functions are for the cases that need more.
 
-# No pinning: several ranks share few cores, and OpenMP would put every one of them on the first.
+# No pinning: several ranks share few cores, and OpenMP would put every one of them on the first. Nor may a thread that
+# waits spin: it cannot see that the others' cores are taken by other ranks.
 set(weft_TEST_THREADS 1 CACHE STRING "Threads per rank in the tests, where Kokkos has threads")
 mark_as_advanced(weft_TEST_THREADS)
-set(weft_TEST_ENVIRONMENT "OMP_NUM_THREADS=${weft_TEST_THREADS}" OMP_PROC_BIND=false OPENBLAS_NUM_THREADS=1
+set(weft_TEST_ENVIRONMENT "OMP_NUM_THREADS=${weft_TEST_THREADS}" OMP_PROC_BIND=false OMP_WAIT_POLICY=passive
+    OPENBLAS_NUM_THREADS=1
     "LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/support/lsan.supp:print_suppressions=0"
     "TSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/support/tsan.supp:halt_on_error=1"
     "UBSAN_OPTIONS=print_stacktrace=1")

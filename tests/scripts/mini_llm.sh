@@ -8,7 +8,7 @@ program=$1
 mpiexec=("${@:2}")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-export OMP_NUM_THREADS="${OMP_NUM_THREADS:-1}" OMP_PROC_BIND=false OPENBLAS_NUM_THREADS=1
+export OMP_NUM_THREADS="${OMP_NUM_THREADS:-1}" OMP_PROC_BIND=false OMP_WAIT_POLICY=passive OPENBLAS_NUM_THREADS=1
 good=0
 bad=0
 
