@@ -76,7 +76,7 @@ std::map<std::int64_t, std::map<std::string, row>> table;  // bytes, policy
 void all_reduce(benchmark::State& state, char const* policy) {
   std::int64_t const bytes = state.range(0);
   std::int64_t const elements = bytes / static_cast<std::int64_t>(sizeof(float));
-  int const calls = bytes <= 4096 ? 200 : bytes <= 262144 ? 20 : 1;
+  int const calls = bytes <= 4096 ? 100 : bytes <= 262144 ? 10 : 1;
   std::vector<float> mine(static_cast<std::size_t>(elements), world->rank() % 2 == 0 ? 1.0F : -1.0F);
   weft::transport::running_all_reduce<float> running(*world, weft::collective::all_reduce_choice(policy), elements,
                                                      weft::schedule::running_tag(0));
@@ -169,7 +169,7 @@ int main(int argc, char** argv) {
     argc = kept;
     for (char const* const policy : weft::collective::all_reduce_names)
       for (std::int64_t bytes : {8, 64, 512, 4096, 32768, 262144, 1 << 21, 1 << 24, 1 << 26}) {
-        int const repetitions = bytes <= 1 << 21 ? 51 : 21;
+        int const repetitions = bytes <= 1 << 21 ? 31 : 15;
         benchmark::RegisterBenchmark(("all_reduce/" + std::string(policy)).c_str(), all_reduce, policy)
             ->Arg(bytes)
             ->Iterations(repetitions)

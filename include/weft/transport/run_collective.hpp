@@ -24,13 +24,20 @@ namespace weft::inline v1::transport {
 inline constexpr double default_deadline = 300.0;  ///< seconds
 
 /// Plays this rank's part of a step list on `elements` numbers at `data`. Collective over the endpoint's ranks.
-/// `what` names the operation in messages.
+/// `what` names the operation in messages; `on_turn()`, where given, is called in every unsuccessful turn of the wait,
+/// for whoever has other messages to move meanwhile.
+template <class Number, class OnTurn>
+void run_collective(endpoint& door, collective::step_list const& list, Number* data, std::int64_t elements,
+                    double deadline, char const* what, OnTurn&& on_turn) {
+  running_collective<Number> running(door, list, elements, schedule::tags::collective, what);
+  running.start(data);
+  running.wait(deadline, on_turn);
+}
+
 template <class Number>
 void run_collective(endpoint& door, collective::step_list const& list, Number* data, std::int64_t elements,
                     double deadline, char const* what) {
-  running_collective<Number> running(door, list, elements, schedule::tags::collective, what);
-  running.start(data);
-  running.wait(deadline);
+  run_collective(door, list, data, elements, deadline, what, [] {});
 }
 
 /// `everything[r]` = the `bytes` at rank r's `mine`, on every rank. Collective; recursive doubling, ceil(log2 n)

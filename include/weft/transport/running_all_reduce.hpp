@@ -42,7 +42,7 @@ class running_all_reduce {
     if (how.is_library()) {
       if constexpr (!has_summand)
         throw error("weft::transport::running_all_reduce: the library sums float and double alone; choose a step list",
-                    {.rank = door.global_rank(door.rank())});
+                    {.rank = own_global_rank()});
     } else {
       own_.emplace(door, how.list(door.size()), elements, tag, "all_reduce",
                    options.segment_elements > 0 ? options.segment_elements : default_segment_elements);
@@ -59,7 +59,7 @@ class running_all_reduce {
       if (library_.pending)
         throw error(
             "weft::transport::running_all_reduce: it is under way already; wait for it before it is started again",
-            {.rank = door_.global_rank(door_.rank())});
+            {.rank = own_global_rank()});
       library_ = door_.library_all_reduce(data, elements_, std::is_same_v<Number, float> ? summand::f32 : summand::f64);
     }
   }
@@ -70,13 +70,21 @@ class running_all_reduce {
   /// Advances until complete, letting other ranks run in between. Throws `remote_error` when another rank has failed,
   /// and `error`, naming the rank it waits for, when nothing has happened for `deadline` seconds (0 or less: never).
   void wait(double deadline) {
-    if (own_) return own_->wait(deadline);
-    transport::wait(door_, library_, deadline, [&] {
-      throw error("weft::transport: all_reduce: rank " + std::to_string(door_.global_rank(door_.rank())) + " waited " +
+    wait(deadline, [] {});
+  }
+
+  /// The same; `on_turn()` is called in every unsuccessful turn, for whoever has other messages to move meanwhile. A
+  /// rank that waits for one of several goes on advancing the others, unless all ranks wait for them in the same order.
+  template <class OnTurn>
+  void wait(double deadline, OnTurn&& on_turn) {
+    if (own_) return own_->wait(deadline, on_turn);
+    auto const overdue = [&] {
+      throw error("weft::transport: all_reduce: rank " + std::to_string(own_global_rank()) + " waited " +
                       std::to_string(static_cast<long>(deadline)) +
                       " s for the library's all-reduce; a rank is slow, stopped, or does something else",
-                  {.rank = door_.global_rank(door_.rank())});
-    });
+                  {.rank = own_global_rank()});
+    };
+    transport::wait(door_, library_, deadline, overdue, on_turn);
   }
 
   /// Abandons what is under way, after a failure. False where the transport may go on using the data: its owner must
@@ -92,6 +100,8 @@ class running_all_reduce {
   static constexpr bool has_summand = std::is_same_v<Number, float> || std::is_same_v<Number, double>;
   static constexpr std::int64_t default_segment_elements =
       default_segment_bytes / static_cast<std::int64_t>(sizeof(Number));
+
+  [[nodiscard]] int own_global_rank() const { return door_.global_rank(door_.rank()); }
 
   endpoint& door_;
   std::int64_t elements_;
