@@ -39,6 +39,21 @@ bool ends_by_hand(program_view const& program) {
   auto const may_run = [&](int rank, int at) {
     action const& cell = program.row(rank)[at];
     bool const forward = cell.what == op::forward;
+    bool const tied = cell.what == op::reduce_gradient && cell.group == 0;
+    if (cell.what == op::norm || tied) {  // all ranks that have one meet in it
+      int before_it = 0;
+      for (int index = 0; index < at; ++index)
+        before_it += program.row(rank)[index].what == cell.what && program.row(rank)[index].group == cell.group;
+      for (int other = 0; other < program.ranks(); ++other) {
+        int seen = 0;
+        for (int index = 0; index < program.row(other).size; ++index) {
+          action const& theirs = program.row(other)[index];
+          if (theirs.what != cell.what || theirs.group != cell.group) continue;
+          if (seen++ == before_it && position[static_cast<std::size_t>(other)] < index) return false;
+        }
+        if (seen > 0 && seen <= before_it) return false;
+      }
+    }
     if (!forward && cell.what != op::backward) return true;
     int const micro_batch = static_cast<int>(cell.micro_batch);
     int const before = forward ? cell.stage - 1 : cell.stage + 1;

@@ -25,7 +25,7 @@ constexpr verdict play(program_view const& program, send_model model = send_mode
                        rank_figures* ranks = nullptr) {
   detail::scanner<> scan(program, model);
   scan.run(ranks);
-  verdict found = scan.found;
+  verdict found = scan.report.found;
   if (found.playable()) detail::advance(scan, found);
   return found;
 }
@@ -61,7 +61,7 @@ constexpr scanner<fixed_store<Size>> scan_constant(program_view const& program, 
 
 template <class Store>
 constexpr verdict advance_constant(scanner<Store> const& scan) {
-  verdict found = scan.found;
+  verdict found = scan.report.found;
   if (found.playable()) advance(scan, found);
   return found;
 }

@@ -24,6 +24,13 @@ struct work_set {
   bool backward = true;            ///< B, or I and W
   int frozen_prefix_stages = 0;    ///< stages below this one have F alone
   bool reduces_over_data = false;  ///< every other stage has one REDUCE_GRAD over the data axis
+  bool reduces_ties = false;       ///< the first and the last stage have one REDUCE_GRAD of tied parameters
+
+  /// STEP follows single backwards, not the last one alone: PipeDream, 2BW. `action::version` of F, B, I and W then
+  /// says how many STEPs of the stage had made the weights that the action reads (modulo 256); it is 0 everywhere else.
+  bool asynchronous = false;
+  bool stashes_weights = true;  ///< asynchronous: backward reads the weights of its forward, else the newest
+  int versions = 1;             ///< asynchronous: how many of a stage's newest weights are kept, at least
 };
 
 /// What is in flight between two turns of the program; none for flushing schedules.

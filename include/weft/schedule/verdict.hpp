@@ -33,15 +33,22 @@ enum class defect : std::uint8_t {
   missing_weight,
   backward_before_forward,
   weight_before_input,  ///< W before its I
+  two_copies,           ///< one micro-batch on two copies of the model
+  torn_pair,            ///< a half of a fused pair without the other half beside it
+  wrong_version,        ///< reads weights that are not kept, or other weights than its forward did
   recompute_misplaced,  ///< R before its F, twice, or not followed by its backward
   input_not_ready,      ///< needs a stage on the same rank that runs later in the row
   step_too_early,       ///< REDUCE_GRAD or STEP before the stage's last backward
-  duplicate_reduction,  ///< a second REDUCE_GRAD over the data axis for one stage
+  duplicate_reduction,  ///< a second REDUCE_GRAD of one kind for one stage
   missing_reduction,    ///< a stage without it, in a program that reduces over the data axis
+  duplicate_step,       ///< a second STEP of one stage
+  empty_step,           ///< asynchronous: STEP without a new gradient
+  missing_step,         ///< a trained stage without STEP although some rank has NORM or STEP, or a gradient never used
   duplicate_norm,       ///< a second NORM on one rank
   missing_norm,         ///< a rank without NORM although some rank has NORM or STEP
   norm_too_early,       ///< NORM before the rank's last backward or REDUCE_GRAD
   norm_after_step,      ///< NORM behind a STEP, which needs its result
+  collective_order,     ///< two ranks meet in the same collectives in different orders, or not equally often
   duplicate_message,    ///< a send or a receive posted twice
   missing_send,
   missing_receive,
@@ -49,8 +56,11 @@ enum class defect : std::uint8_t {
   receive_after_use,    ///< posted after the action that reads it
   slot_out_of_range,
   slot_in_use,  ///< taken again before its last reader
+  wrong_slot,   ///< W reads another slot than its I filled
   tag_out_of_range,
   order_mismatch,  ///< sends and receives of one edge in different orders
+  pair_mismatch,   ///< the same of two ranks, over all edges: under `in_issue_order`, where nothing else tells them
+                   ///< apart
   deadlock
 };
 
@@ -78,6 +88,8 @@ struct verdict {
   int peak_activations = 0;      ///< the most micro-batch activations alive on one rank
   int peak_in_flight = 0;        ///< the same without recompute: micro-batches between F and last backward
   int peak_weight_contexts = 0;  ///< the most I waiting for their W on one rank
+  int peak_versions = 1;         ///< the most weight versions that a stage keeps
+  int staleness = 0;             ///< the most STEPs between the weights of a gradient and those that it is added to
   int largest_tag = -1;
   accumulation order = accumulation::ascending;
   bool pair_order_matches = true;  ///< per directed pair of ranks, over all edges, as queues need it
@@ -90,6 +102,7 @@ struct rank_figures {
   int peak_activations = 0;
   int peak_in_flight = 0;
   int peak_weight_contexts = 0;
+  int peak_versions = 1;  ///< of one stage
 };
 
 /// "B", "SEND_F", ... by the letters of op.hpp.
@@ -123,18 +136,35 @@ inline std::string explain(verdict const& found) {
     case defect::missing_weight: return work + "weight action missing; add W after I on rank " + number(found.rank);
     case defect::backward_before_forward: return at + "comes before its forward; put F first";
     case defect::weight_before_input: return at + "comes before its input gradient; put I first";
+    case defect::two_copies:
+      return work + "is done on two copies of the model, the other one on rank " + number(found.peer) +
+             "; keep a micro-batch on one copy";
+    case defect::torn_pair:
+      return at + "is half of a fused pair, or parts one; put F and its B or I side by side, F first";
+    case defect::wrong_version:
+      return at + "reads version " + number(found.value) + " of the weights, and should read " + number(found.limit) +
+             " or one that is kept; set its version";
     case defect::recompute_misplaced: return at + "must stand once between F and the backward; move it";
     case defect::input_not_ready:
       return at + "needs " + cell(found.owed, found.owed_stage, found.owed_micro_batch) +
              ", which comes later on the same rank; exchange them";
     case defect::step_too_early: return at + "comes before the stage's last backward; move it to the end";
     case defect::duplicate_reduction:
-      return at + "a second reduction of one stage's gradients over the data axis counts them twice; keep one";
+      return at + "a second reduction of one stage's gradients counts them twice; keep one";
     case defect::missing_reduction:
+      if (found.value == 1)
+        return "stage " + number(found.stage) +
+               " has no REDUCE_GRAD of tied parameters, so their use sites would drift apart; add one on rank " +
+               number(found.rank) + " after the stage's last backward";
       return "stage " + number(found.stage) +
              " has no REDUCE_GRAD over the data axis, so its replicas would drift "
              "apart; add one on rank " +
              number(found.rank) + " after the stage's last backward";
+    case defect::duplicate_step: return at + "a second STEP of one stage; keep one";
+    case defect::empty_step: return at + "comes before any gradient since the last STEP; move it behind a backward";
+    case defect::missing_step:
+      return "stage " + number(found.stage) + " has gradients that no STEP uses; add STEP on rank " +
+             number(found.rank) + " after them";
     case defect::duplicate_norm: return at + "a second NORM on one rank, which no other rank answers; keep one";
     case defect::missing_norm:
       return "rank " + number(found.rank) +
@@ -142,6 +172,9 @@ inline std::string explain(verdict const& found) {
     case defect::norm_too_early:
       return at + "comes before the rank's last backward or REDUCE_GRAD; move it behind them";
     case defect::norm_after_step: return at + "comes after a STEP, which needs its result; move it before";
+    case defect::collective_order:
+      return at + "stands where rank " + number(found.peer) +
+             " has another collective of the two, or none; give both ranks the same collectives in one order";
     case defect::duplicate_message: return at + "posted twice; keep one";
     case defect::missing_send:
       return work + letters_of(found.owed) + " is missing on rank " + number(found.rank) + "; rank " +
@@ -156,18 +189,25 @@ inline std::string explain(verdict const& found) {
     case defect::slot_in_use:
       return at + "takes slot " + number(found.value) + " while micro-batch " + number(found.limit) +
              " still needs it; use another slot";
+    case defect::wrong_slot:
+      return at + "reads slot " + number(found.value) + ", but its I filled slot " + number(found.limit) +
+             "; give it that slot";
     case defect::tag_out_of_range:
       return "tag " + number(found.value) + " is above " + number(found.limit) + "; use fewer edges per rank pair";
     case defect::order_mismatch:
       return at + "is message " + number(found.value) + " of its edge where rank " + number(found.peer) +
              " has it as message " + number(found.limit) + "; post both sides in one order";
+    case defect::pair_mismatch:
+      return at + "is the message " + number(found.value) + " from rank " + number(found.peer) +
+             " here, which sends another one then, and nothing but the order tells them apart; post both sides in one "
+             "order (receive_time::at_use)";
     case defect::deadlock:
       if (found.model == send_model::in_issue_order)
         return "deadlock: rank " + number(found.rank) + " stands at action " + number(found.position) + " (" + mine +
                "), but rank " + number(found.peer) + " waits for its " +
                cell(found.owed, found.owed_stage, found.owed_micro_batch) +
-               ", which is behind a post that does not end or comes later in its row; post receives just before their "
-               "use";
+               ", which is behind a post that does not end or comes later in its row; lower the program with "
+               "receive_time::at_use";
       return "deadlock: rank " + number(found.rank) + " stands at action " + number(found.position) + " (" + mine +
              "), but rank " + number(found.peer) + " waits for its " +
              cell(found.owed, found.owed_stage, found.owed_micro_batch) + ", which comes later in its row (" +

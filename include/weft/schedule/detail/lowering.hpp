@@ -63,6 +63,7 @@ class lowering {
     }
     out.set_recomputes(options.recompute);
     out.set_reduces_over_data(training() && options.reduce_over_data);
+    out.set_reduces_ties(training() && options.tied == tied_stages::first_and_last);
     out.set_slots(static_cast<buffer<slot_counts>&&>(found));
     return true;
   }

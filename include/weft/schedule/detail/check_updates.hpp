@@ -1,0 +1,116 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <weft/config.hpp>
+#include <weft/schedule/action.hpp>
+#include <weft/schedule/detail/scan_report.hpp>
+#include <weft/schedule/detail/store.hpp>
+
+namespace weft::inline v1::schedule::detail {
+
+/// The rules about what ends a step: REDUCE_GRAD, NORM and STEP.
+///
+/// NORM belongs to a rank, not to a stage: every rank takes part in it, so that one too few or too many hangs the run.
+/// An asynchronous program has none, and its STEPs stand between backwards.
+template <class Store>
+class update_check {
+ public:
+  explicit constexpr update_check(program_view const& view)
+      : program(view),
+        ended_at(view.stages() * view.graph.copies),
+        reduced(ended_at.size()),
+        tied(ended_at.size()),
+        steps(ended_at.size()),
+        fresh(ended_at.size()) {}
+
+  /// A REDUCE_GRAD or STEP, in the order of its row.
+  constexpr void end_of_stage(defect_report& report, int rank, action const* cell, int which) {
+    if (!has_backward(cell->stage)) report.at(defect::unexpected_action, rank, cell);
+    int const position = static_cast<int>(cell - program.row(rank).begin());
+    if (cell->what == op::step) {
+      if (step_at < 0) step_at = position;
+      ++steps[which];
+      if (program.work.asynchronous) {
+        if (fresh[which] == 0) report.at(defect::empty_step, rank, cell);
+        fresh[which] = 0;
+        return;
+      }
+      if (steps[which] > 1) report.at(defect::duplicate_step, rank, cell);
+    }
+    if (ended_at[which] == 0) ended_at[which] = position + 1;
+    if (cell->what != op::reduce_gradient) return;
+    bool const over_data = cell->group == static_cast<std::uint8_t>(reduction::data);
+    if (over_data && !program.work.reduces_over_data) report.at(defect::unexpected_action, rank, cell);
+    int& count = over_data ? reduced[which] : tied[which];
+    if (++count > 1) report.at(defect::duplicate_reduction, rank, cell);
+  }
+
+  constexpr void norm(defect_report& report, int rank, action const* cell) {
+    if (!program.work.backward || program.work.asynchronous) report.at(defect::unexpected_action, rank, cell);
+    if (norm_at >= 0) report.at(defect::duplicate_norm, rank, cell);
+    if (norm_at < 0) norm_at = static_cast<int>(cell - program.row(rank).begin());
+  }
+
+  /// After a rank's row: NORM adds up finished gradients, and STEP needs its result.
+  constexpr void end_of_row(defect_report& report, int rank) {
+    row_view const row = program.row(rank);
+    if (norm_at >= 0 || step_at >= 0) has_optimizer = true;
+    if (norm_at < 0 && without_norm < 0) without_norm = rank;
+    if (norm_at >= 0 && step_at >= 0 && step_at < norm_at)
+      report.at(defect::norm_after_step, rank, row.begin() + norm_at);
+    for (int index = norm_at + 1; norm_at >= 0 && index < row.size; ++index) {
+      op const what = row[index].what;
+      if (what == op::backward || what == op::backward_input || what == op::backward_weight ||
+          what == op::reduce_gradient)
+        report.at(defect::norm_too_early, rank, row.begin() + norm_at);
+    }
+    norm_at = -1;
+    step_at = -1;
+  }
+
+  /// After the last row.
+  constexpr void end(defect_report& report) {
+    work_set const& work = program.work;
+    if (has_optimizer && !work.asynchronous && without_norm >= 0 &&
+        report.at(defect::missing_norm, without_norm, nullptr))
+      report.found.action = op::norm;
+    for (int which = 0; which < ended_at.size(); ++which) {
+      int const stage = which % program.stages();
+      if (!has_backward(stage)) continue;
+      bool const at_end = stage == 0 || stage == program.stages() - 1;
+      if (work.reduces_over_data && reduced[which] == 0) missing(report, defect::missing_reduction, which);
+      if (work.reduces_ties && at_end && tied[which] == 0) missing(report, defect::missing_reduction, which, true);
+      if (work.asynchronous ? fresh[which] != 0 : has_optimizer && steps[which] == 0)
+        missing(report, defect::missing_step, which);
+    }
+  }
+
+  [[nodiscard]] constexpr bool has_backward(int stage) const {
+    return program.work.backward && stage >= program.work.frozen_prefix_stages;
+  }
+
+ private:
+  constexpr void missing(defect_report& report, defect what, int which, bool ties = false) const {
+    if (!report.at(what, program.graph.rank_of_stage[which], nullptr)) return;
+    report.found.action = what == defect::missing_step ? op::step : op::reduce_gradient;
+    report.found.stage = which % program.stages();
+    report.found.value = ties ? 1 : 0;
+  }
+
+  program_view program;
+  int norm_at = -1;  ///< of the row that is read: position of its NORM
+  int step_at = -1;  ///< and of its first STEP
+  int without_norm = -1;
+  bool has_optimizer = false;  ///< some rank has NORM or STEP
+
+ public:
+  // Per stage:
+  typename Store::template array<int, Store::stages> ended_at;  ///< 1 + position of its first REDUCE_GRAD or STEP, or 0
+  typename Store::template array<int, Store::stages> reduced;   ///< REDUCE_GRADs over the data axis
+  typename Store::template array<int, Store::stages> tied;      ///< other REDUCE_GRADs
+  typename Store::template array<int, Store::stages> steps;     ///< STEPs so far
+  typename Store::template array<int, Store::stages> fresh;     ///< asynchronous: gradients since the last STEP
+};
+
+}  // namespace weft::inline v1::schedule::detail
