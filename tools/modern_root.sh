@@ -11,8 +11,8 @@
 #                                                and the working folder; $WEFT_MODERN_OUT is /out
 #   tools/modern_root.sh drop                    deletes it
 #
-# Needs root, mmdebstrap or debootstrap (or an apt-get that can install one), and a Debian mirror among the machine's apt
-# sources, whose packages are checked by signature as always.
+# Needs to be root, mmdebstrap (or an apt-get that can install it), and a Debian mirror among the machine's apt sources,
+# whose packages are checked by signature as always.
 #
 # Exit: that of the command; 75 when the root cannot be had, with the reason in one line.
 # Environment:
@@ -59,17 +59,10 @@ mirror_of_this_machine() { # the first Debian archive among its own sources that
   apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' | grep -v security | sort -u | grep -m1 '/debian/*$'
 }
 
-find_maker() { # prints the tool that unpacks a Debian, installing one if need be
-  local tool
-  for tool in mmdebstrap debootstrap; do
-    command -v "$tool" && return 0
-  done
-  apt-get -q update >&2 || true
-  for tool in mmdebstrap debootstrap; do
-    DEBIAN_FRONTEND=noninteractive apt-get -q -y -o DPkg::Lock::Timeout=120 install --no-install-recommends "$tool" >&2 &&
-      command -v "$tool" && return 0
-  done
-  return 1
+have_mmdebstrap() {
+  command -v mmdebstrap >/dev/null && return 0
+  apt-get -q update || true
+  DEBIAN_FRONTEND=noninteractive apt-get -q -y -o DPkg::Lock::Timeout=120 install --no-install-recommends mmdebstrap
 }
 
 # The mirror's index of sid may be past its own date; signatures are checked all the same.
@@ -82,26 +75,10 @@ path-exclude=/usr/share/doc/*
 path-exclude=/usr/share/man/*
 path-exclude=/usr/share/locale/*'
 
-fill() { # fill <folder> <tool> <mirror>: sid with the packages. One step at a time: callers look at the status alone.
-  local folder=$1 tool=$2 mirror=$3
-  case $tool in
-    */mmdebstrap)
-      printf '%s\n' "$apt_settings" >"$folder.apt" && printf '%s\n' "$dpkg_settings" >"$folder.dpkg" &&
-        mmdebstrap --mode=root --variant=apt "--include=${packages[*]}" --aptopt="$folder.apt" --dpkgopt="$folder.dpkg" \
-          sid "$folder" "deb $mirror sid main"
-      ;;
-    *)
-      # No service starts in there.
-      debootstrap --variant=minbase sid "$folder" "$mirror" &&
-        printf '%s\n' "$apt_settings" >"$folder/etc/apt/apt.conf.d/99weft" &&
-        printf '%s\n' "$dpkg_settings" >"$folder/etc/dpkg/dpkg.cfg.d/weft" &&
-        printf 'deb %s sid main\n' "$mirror" >"$folder/etc/apt/sources.list" &&
-        printf '#!/bin/sh\nexit 101\n' >"$folder/usr/sbin/policy-rc.d" && chmod +x "$folder/usr/sbin/policy-rc.d" &&
-        chroot "$folder" apt-get -q update &&
-        DEBIAN_FRONTEND=noninteractive chroot "$folder" apt-get -q -y install "${packages[@]}" &&
-        chroot "$folder" apt-get clean
-      ;;
-  esac
+fill() { # fill <folder> <mirror>: sid with the packages. Callers look at the status alone.
+  printf '%s\n' "$apt_settings" >"$1.apt" && printf '%s\n' "$dpkg_settings" >"$1.dpkg" &&
+    mmdebstrap --mode=root --variant=apt "--include=${packages[*]}" --aptopt="$1.apt" --dpkgopt="$1.dpkg" \
+      sid "$1" "deb $2 sid main"
 }
 
 mend() { # mend <folder>: what these packages get wrong
@@ -119,17 +96,17 @@ mend() { # mend <folder>: what these packages get wrong
 }
 
 make_root() {
+  unshare --mount true 2>/dev/null || lack "mount namespaces are needed, and this system lets only root make them, or nobody"
   [ "$(cat "$root/etc/weft.stamp" 2>/dev/null)" = "$stamp" ] && return 0
-  local tool mirror begin=$SECONDS log=$out/root.log
-  [ "$(id -u)" -eq 0 ] || lack "only root may make a root; run this as root"
+  local mirror begin=$SECONDS log=$out/root.log
   command -v apt-get >/dev/null || lack "this system has no apt-get"
   mirror=$(mirror_of_this_machine) || lack "this machine's apt sources name no Debian mirror"
-  tool=$(find_maker 2>"$log") || lack "neither mmdebstrap nor debootstrap is here or can be installed (see $log)"
+  have_mmdebstrap >"$log" 2>&1 || lack "mmdebstrap is not here and cannot be installed (see $log)"
   say "making $root, a minute or two (log: $log)"
   rm -rf --one-file-system "$root" "$root.new"
   mkdir -p "$(dirname "$root")"
   local filled=yes
-  fill "$root.new" "$tool" "$mirror" >>"$log" 2>&1 || filled=no
+  fill "$root.new" "$mirror" >>"$log" 2>&1 || filled=no
   rm -f "$root.new.apt" "$root.new.dpkg"
   [ "$filled" = yes ] || {
     rm -rf --one-file-system "$root.new"
