@@ -110,7 +110,12 @@ TEST_CASE("csv: rubbish never crashes the reader") {
 TEST_CASE("csv: older letters, fused pairs and two model copies") {
   auto const old = read_csv("0F0,0B0,0W0,0F1,0BW1\n", {.old_letters = true});
   CHECK(write_csv(old.view()) == "0F0,0I0,0W0,0F1,0B1\n");
-  CHECK(write_csv(read_csv("0F0,(0F1;0B0)OVERLAP_F_B,0B1\n").view()) == "0F0,0F1,0B0,0B1\n");
+  auto const fused = read_csv("0F0,(0F1;0B0)OVERLAP_F_B,0B1\n");
+  CHECK(schedule_support::letters(fused.view().row(0)) == "F0 F1 B0 B1");
+  CHECK(fused.view().row(0)[1].part == parts::fused_forward);
+  CHECK(fused.view().row(0)[2].part == parts::fused_backward);
+  CHECK(write_csv(fused.view()) == "0F0,(0F1;0B0)OVERLAP_F_B,0B1\n");
+  CHECK(why("0F0,(0B0;0F1)OVERLAP_F_B").find("is not a fused pair") != std::string::npos);
   auto const chimera = read_csv(
       "0F0,0F1,1F2,1B2,0B0,1F3,1B3,0B1,1SYNC,0SYNC\n0F2,1F0,1B0,0F3,0B2,1F1,1B1,0B3,1SYNC,0SYNC\n", {.copies = 2});
   CHECK(chimera.view().graph.copies == 2);

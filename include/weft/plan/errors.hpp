@@ -23,6 +23,10 @@ struct schedule_must_be_legal {
   static_assert(Broken != schedule::rule::needs_exactly_one_rank, "weft::schedule: " WEFT_WORDS_NEEDS_EXACTLY_ONE_RANK);
   static_assert(Broken != schedule::rule::micro_batches_multiple, "weft::schedule: " WEFT_WORDS_MICRO_BATCHES_MULTIPLE);
   static_assert(Broken != schedule::rule::needs_a_chunk, "weft::schedule: " WEFT_WORDS_NEEDS_A_CHUNK);
+  static_assert(Broken != schedule::rule::needs_even_ranks, "weft::schedule: " WEFT_WORDS_NEEDS_EVEN_RANKS);
+  static_assert(Broken != schedule::rule::needs_even_micro_batches,
+                "weft::schedule: " WEFT_WORDS_NEEDS_EVEN_MICRO_BATCHES);
+  static_assert(Broken != schedule::rule::micro_batches_per_rank, "weft::schedule: " WEFT_WORDS_MICRO_BATCHES_PER_RANK);
   static_assert(Broken != schedule::rule::needs_a_group, "weft::schedule: " WEFT_WORDS_NEEDS_A_GROUP);
   static_assert(Broken != schedule::rule::group_fits, "weft::schedule: " WEFT_WORDS_GROUP_FITS);
   static_assert(Broken != schedule::rule::limit_holds_one, "weft::schedule: " WEFT_WORDS_LIMIT_HOLDS_ONE);

@@ -15,6 +15,9 @@
 #include <weft/plan/static_program.hpp>
 #include <weft/schedule/breadth_first.hpp>
 #include <weft/schedule/checked_program.hpp>
+#include <weft/schedule/chimera.hpp>
+#include <weft/schedule/dual_pipe.hpp>
+#include <weft/schedule/dual_pipe_v.hpp>
 #include <weft/schedule/eager_1f1b.hpp>
 #include <weft/schedule/forward_only.hpp>
 #include <weft/schedule/gpipe.hpp>

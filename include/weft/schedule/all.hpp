@@ -8,12 +8,15 @@
 #include <weft/schedule/action.hpp>
 #include <weft/schedule/breadth_first.hpp>
 #include <weft/schedule/checked_program.hpp>
+#include <weft/schedule/chimera.hpp>
 #include <weft/schedule/cost.hpp>
 #include <weft/schedule/cost_model.hpp>
 #include <weft/schedule/cost_of_pipelines.hpp>
 #include <weft/schedule/csv.hpp>
 #include <weft/schedule/delay_report.hpp>
 #include <weft/schedule/digest.hpp>
+#include <weft/schedule/dual_pipe.hpp>
+#include <weft/schedule/dual_pipe_v.hpp>
 #include <weft/schedule/eager_1f1b.hpp>
 #include <weft/schedule/figures.hpp>
 #include <weft/schedule/fixed.hpp>

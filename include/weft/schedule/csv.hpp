@@ -17,7 +17,7 @@
 /// Tables as PyTorch writes them: one line per rank, cells parted by commas, empty cells for empty slots.
 ///
 ///     0F0,0F1,,0B0,0B1          cell = <stage><letters><micro-batch>, letters of op.hpp
-///     ,1F0,1B0,1F1,1B1          (0F7;7B3)OVERLAP_F_B: a fused pair, read as its two actions in that order
+///     ,1F0,1B0,1F1,1B1          (0F7;7B3)OVERLAP_F_B: a fused pair, two actions in that order (`parts`)
 ///
 /// Only the order of the non-empty cells binds. Works while compiling (`parse_csv`).
 
@@ -108,6 +108,7 @@ struct csv_cell {
   op what = op::none;
   int stage = 0;
   int micro_batch = 0;
+  std::uint8_t part = parts::whole;
 };
 
 class csv_reader {
@@ -211,6 +212,7 @@ class csv_reader {
       return complain(csv_fault::micro_batch_too_large, row + 1, column, cell, read_cell.micro_batch,
                       micro_batch_count);
     action made = make_action(read_cell.what, read_cell.stage, read_cell.micro_batch < 0 ? 0 : read_cell.micro_batch);
+    made.part = read_cell.part;
     if (options.copies == 2) {
       // Stage-wide actions have no micro-batch: the row says which copy is meant.
       bool const second =
@@ -235,10 +237,14 @@ class csv_reader {
     if (middle == std::string_view::npos || close == std::string_view::npos || middle > close ||
         cell.substr(close) != fused)
       return complain(csv_fault::unclosed_pair, row, column, cell), 0;
-    return read_one(trimmed(cell.substr(1, middle - 1)), cell, row, column, out[0]) &&
-                   read_one(trimmed(cell.substr(middle + 1, close - middle - 1)), cell, row, column, out[1])
-               ? 2
-               : 0;
+    if (!read_one(trimmed(cell.substr(1, middle - 1)), cell, row, column, out[0]) ||
+        !read_one(trimmed(cell.substr(middle + 1, close - middle - 1)), cell, row, column, out[1]))
+      return 0;
+    if (out[0].what != op::forward || (out[1].what != op::backward && out[1].what != op::backward_input))
+      return complain(csv_fault::unclosed_pair, row, column, cell), 0;
+    out[0].part = parts::fused_forward;
+    out[1].part = parts::fused_backward;
+    return 2;
   }
 
   constexpr bool read_one(std::string_view token, std::string_view cell, int row, int column, csv_cell& out) {
@@ -344,15 +350,27 @@ inline program read_csv(std::string_view text, csv_options const& options = {}) 
 /// lowered program comes back as one to be lowered anew, and one with skips or copies without them.
 inline std::string write_csv(program_view const& program) {
   std::string text;
+  auto const write = [&text](action const& cell) {
+    if (cell.what != op::norm) text += std::to_string(cell.stage);
+    text += traits_of(cell.what).letters;
+    if (cell.what < op::reduce_gradient) text += std::to_string(cell.micro_batch);
+  };
   for (int rank = 0; rank < program.ranks(); ++rank) {
+    row_view const row = program.row(rank);
     bool first = true;
-    for (action const& cell : program.row(rank)) {
+    for (int index = 0; index < row.size; ++index) {
+      action const& cell = row[index];
       if (cell.what == op::none) continue;
       if (!first) text += ',';
       first = false;
-      if (cell.what != op::norm) text += std::to_string(cell.stage);
-      text += traits_of(cell.what).letters;
-      if (cell.what < op::reduce_gradient) text += std::to_string(cell.micro_batch);
+      bool const is_pair =
+          cell.part == parts::fused_forward && index + 1 < row.size && row[index + 1].part == parts::fused_backward;
+      if (is_pair) text += '(';
+      write(cell);
+      if (!is_pair) continue;
+      text += ';';
+      write(row[++index]);
+      text += ")OVERLAP_F_B";
     }
     text += '\n';
   }

@@ -5,6 +5,9 @@
 #include <weft/config.hpp>
 #include <weft/error.hpp>
 #include <weft/schedule/breadth_first.hpp>
+#include <weft/schedule/chimera.hpp>
+#include <weft/schedule/dual_pipe.hpp>
+#include <weft/schedule/dual_pipe_v.hpp>
 #include <weft/schedule/eager_1f1b.hpp>
 #include <weft/schedule/forward_only.hpp>
 #include <weft/schedule/gpipe.hpp>
@@ -134,6 +137,14 @@ inline constexpr schedule_entry schedules[] = {
                                  "(p - 1) F where M >= 2 p - 1 and F = I = W", "min(2 p, M + 1 + r, 2 M)", "1",
                                  "where F, I and W take equally long; tied embeddings share a rank",
                                  "Qi et al., arXiv 2405.15362"),
+    detail::entry<dual_pipe_v>("dualpipev", "M >= 2 p", "(p - 1)(2 F + I - W) where W <= I <= F", "2 p + 1", "1",
+                               "where experts' messages can hide behind another pass", "DeepSeek-AI, DualPipe"),
+    detail::entry<dual_pipe>("dualpipe", "p even, M even, M >= 2 p", "(p / 2 - 1)(2 F + I - W) where W <= I <= F",
+                             "p + 1", "2", "as dualpipe-v, with memory for two models",
+                             "DeepSeek-AI, DeepSeek-V3, arXiv 2412.19437"),
+    detail::entry<chimera>("", "p even, M even", "(p - 2)(min(F, B) + M / p |F - B|) where p divides M",
+                           "p / 2 + 1 + min(r, p - 1 - r)", "2", "few micro-batches and memory for two models",
+                           "Li and Hoefler, Chimera, arXiv 2107.06925"),
     detail::entry<forward_only>("", "any", "(p - 1) F", "1", "1", "evaluation and generation", "-"),
 };
 

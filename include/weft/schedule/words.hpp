@@ -13,6 +13,11 @@
 #define WEFT_WORDS_TOO_MANY_MICRO_BATCHES "there are more messages than a program can hold; use fewer micro-batches"
 #define WEFT_WORDS_MICRO_BATCHES_MULTIPLE "micro_batches must be a multiple; use the nearest legal count"
 #define WEFT_WORDS_NEEDS_A_CHUNK "a rank has no stage to run; use chunks 1 or more"
+#define WEFT_WORDS_NEEDS_EVEN_RANKS \
+  "two copies of the model enter at opposite ends and meet in the middle; use an even number of ranks"
+#define WEFT_WORDS_NEEDS_EVEN_MICRO_BATCHES \
+  "each copy of the model takes half of the micro-batches; use an even number of micro_batches"
+#define WEFT_WORDS_MICRO_BATCHES_PER_RANK "both directions must be filled; use micro_batches 2 or more for each rank"
 #define WEFT_WORDS_NEEDS_A_GROUP "a group has no micro-batch; use 1 or more, or 0 for all in one group"
 #define WEFT_WORDS_GROUP_FITS                                                                                          \
   "a group must have at least as many micro-batches as there are ranks, and so must what is left after the last full " \
