@@ -262,7 +262,8 @@ inline void add_options(CLI::App& app, option_table& table, options& chosen) {
               "Batches per validation; 0: all of the validation part");
   table.whole("--save-every", &options::save_every, 0, many, "Steps between checkpoints; 0: none");
   table
-      .add("--resume", "FILE|latest", "latest", "Go on from a checkpoint; alone: the newest in --out",
+      .add("--resume", "FILE|latest|auto", "latest",
+           "Go on from a checkpoint; alone: the newest in --out;\nauto: that one, or a first start where there is none",
            [&chosen](std::string const& text) { chosen.resume = text.empty() ? "latest" : text; })
       ->expected(0, 1);
 

@@ -66,7 +66,7 @@ struct options {
   int eval_every = 400;               ///< 0: at the end only
   int eval_batches = 8;               ///< 0: all of the validation part
   int save_every = 0;                 ///< 0: never
-  std::optional<std::string> resume;  ///< a file, or "latest"
+  std::optional<std::string> resume;  ///< a file, "latest", or "auto": the latest if there is one
   std::string trace;                  ///< file for a timeline of a few steps; empty: none
   std::int64_t trace_first = 0;       ///< first step of it; 0: the run's third
   std::int64_t trace_last = 0;

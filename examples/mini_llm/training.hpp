@@ -156,6 +156,11 @@ class training {
   /// Where to go on from. Every rank reads its own part.
   void read_state() {
     if (is_root_) out_ = std::make_unique<out_directory>(chosen_.out);
+    // The word of a job that is queued again and again: the first time, there is nothing to go on from.
+    if (chosen_.resume == "auto") {
+      bool const is_first = !fs::is_directory(chosen_.out) || list_checkpoints(chosen_.out).empty();
+      chosen_.resume = is_first ? std::nullopt : std::optional<std::string>("latest");
+    }
     std::optional<checkpoint_reader> saved;
     if (chosen_.resume) {
       // One rank checks every byte; the others read what they need.

@@ -83,7 +83,7 @@ compare "llama-nano, resumed from step 2 on another number of ranks" "$work/llam
 long=(--data "$work/text" --batch 7 --seq 24 --steps 150 --warmup 2 --log-every 50 --sample-bytes 0 --eval-every 0
       --micro-batches 3 --schedule 1f1b)
 launch 2 "${long[@]}" --out "$work/whole" >"$work/log" 2>&1 || wrong "long run"
-launch 2 "${long[@]}" --out "$work/stopped" >"$work/log" 2>&1 &
+launch 2 "${long[@]}" --out "$work/stopped" --resume auto >"$work/log" 2>&1 &
 launcher=$!
 for ((tenths = 0; tenths < 300; ++tenths)); do
   [ "$(cat "$work/stopped/losses.csv" 2>/dev/null | wc -l)" -gt 5 ] && break
@@ -96,7 +96,7 @@ done
 wait "$launcher" || wrong "a stopped run must end well, not with status $?"
 steps=$(($(wc -l <"$work/stopped/losses.csv") - 1))
 if [ "$steps" -lt 150 ] && grep -q "stopped at step $steps as asked" "$work/log"; then right "SIGTERM stops at step $steps"; else wrong "SIGTERM: $steps steps done"; tail -n 3 "$work/log"; fi
-launch 3 "${long[@]}" --out "$work/stopped" --resume >"$work/log" 2>&1 || { wrong "resume after SIGTERM"; tail -n 3 "$work/log"; }
+launch 3 "${long[@]}" --out "$work/stopped" --resume auto >"$work/log" 2>&1 || { wrong "resume after SIGTERM"; tail -n 3 "$work/log"; }
 compare "SIGTERM, then resumed on 3 ranks" "$work/stopped" "$work/whole"
 
 conclude
