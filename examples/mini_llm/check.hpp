@@ -30,8 +30,8 @@ struct model_facts {
   [[nodiscard]] int layers() const { return blocks + 2; }
 };
 
-/// Ranks of the pipeline: those that were launched, or the threads of the in-process transport.
-inline int pipeline_ranks(options const& chosen, int launched) {
+/// All ranks: those that were launched, or the threads of the in-process transport.
+inline int world_ranks(options const& chosen, int launched) {
   return chosen.transport == transport_kind::in_process ? std::max(chosen.ranks, 1) : launched;
 }
 
@@ -54,7 +54,9 @@ inline std::string threads_in_processes(int launched) {
 inline std::vector<std::string> check(options const& chosen, int launched, model_facts const& model) {
   std::vector<std::string> problems;
   auto const text = [](std::int64_t number) { return std::to_string(number); };
-  int const ranks = pipeline_ranks(chosen, launched);
+  int const world = world_ranks(chosen, launched);
+  int const ranks = std::max(world / chosen.data_ranks, 1);  // of one pipeline
+  int const groups = groups_of(chosen);
 
   if (chosen.transport == transport_kind::in_process && launched > 1)
     problems.push_back(threads_in_processes(launched));
@@ -65,6 +67,26 @@ inline std::vector<std::string> check(options const& chosen, int launched, model
   if (chosen.schedule == schedule_kind::serial && ranks != 1)
     problems.push_back("--schedule serial uses one rank, and there are " + text(ranks) +
                        "; start one, or choose --schedule gpipe, 1f1b or zb-h1");
+  if (world % chosen.data_ranks != 0)
+    problems.push_back("--data-ranks " + text(chosen.data_ranks) + " pipelines cannot share " + text(world) +
+                       (world == 1 ? " rank" : " ranks") + "; start a multiple of " + text(chosen.data_ranks) +
+                       ", or choose a divisor of " + text(world));
+  if (chosen.data_ranks > 1 && chosen.gradient_groups > 1)
+    problems.push_back("--gradient-groups " + text(chosen.gradient_groups) +
+                       " stands for data ranks, and --data-ranks " + text(chosen.data_ranks) +
+                       " has them; leave one of them away");
+  if (groups > 1 && chosen.reduce == "mpi" &&
+      (chosen.gradient_groups > 1 || chosen.transport == transport_kind::in_process))
+    problems.push_back(std::string("--reduce mpi is the MPI library's own, which ") +
+                       (chosen.gradient_groups > 1 ? "says nothing of the order in which --gradient-groups must add"
+                                                   : "threads of --transport in-process have no use of") +
+                       "; choose another one, such as --reduce ring");
+  if (groups > 1 && chosen.micro_batches > chosen.batch / groups && chosen.micro_batches <= chosen.batch)
+    problems.push_back("--batch " + text(chosen.batch) + " leaves " + text(chosen.batch / groups) + " of " +
+                       text(groups) + (chosen.data_ranks > 1 ? " data ranks" : " gradient groups") +
+                       "' sequences to the smallest, which --micro-batches " + text(chosen.micro_batches) +
+                       " cannot cut into pieces of at least one; use --batch " + text(chosen.micro_batches * groups) +
+                       " or more, or fewer micro-batches");
   if (chosen.micro_batches > chosen.batch)
     problems.push_back("--micro-batches " + text(chosen.micro_batches) + " cannot cut --batch " + text(chosen.batch) +
                        " into pieces of at least one sequence; --micro-batches 1 to " + text(chosen.batch) +

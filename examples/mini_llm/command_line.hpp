@@ -5,6 +5,8 @@
 #include "config_reader.hpp"
 #include "options.hpp"
 
+#include <weft/collective/all_reduce.hpp>
+
 #include <weft/config.hpp>
 #include <weft/error.hpp>
 
@@ -223,8 +225,18 @@ inline void add_options(CLI::App& app, option_table& table, options& chosen) {
   table.real("--dropout", &options::dropout, {0.0, 1.0, false, true}, "Share of activations dropped in training");
 
   table.group("Plan");
-  table.choice("--schedule", &options::schedule, schedule_names, "Order of the passes; the pipeline takes all ranks");
-  table.whole("--micro-batches", &options::micro_batches, 1, 65536, "Pieces that a batch is cut into");
+  table.choice("--schedule", &options::schedule, schedule_names, "Order of the passes of a pipeline");
+  table.whole("--micro-batches", &options::micro_batches, 1, 65536,
+              "Pieces that a batch (with --data-ranks: each\npipeline's part of it) is cut into");
+  table.whole("--data-ranks", &options::data_ranks, 1, 1024,
+              "Pipelines that share every batch; each has its part\nof the ranks");
+  table.add(
+      "--reduce", "NAME", chosen.reduce,
+      "How pipelines sum their gradients: ring,\nrecursive-doubling, recursive-halving, tree,\nhierarchical[:N] or "
+      "mpi",
+      [&chosen](std::string const& text) { chosen.reduce = weft::collective::all_reduce_choice(text).name(); });
+  table.whole("--gradient-groups", &options::gradient_groups, 1, 1024,
+              "On one pipeline: get the bits of that many data ranks");
   app.add_option_function<std::vector<std::string>>(
          "--partition",
          [&chosen](std::vector<std::string> const& texts) { chosen.partition = layer_list("--partition", texts); },

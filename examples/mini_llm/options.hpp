@@ -42,8 +42,11 @@ struct options {
 
   // Plan
   schedule_kind schedule = schedule_kind::one_f_one_b;
-  int micro_batches = 4;
-  std::vector<int> partition;  ///< layers per rank; empty: automatic, by cost
+  int micro_batches = 4;        ///< of each pipeline
+  int data_ranks = 1;           ///< pipelines that share a batch
+  std::string reduce = "ring";  ///< how their gradients are summed
+  int gradient_groups = 1;      ///< on one pipeline: sums apart, as that many would have them
+  std::vector<int> partition;   ///< layers per rank; empty: automatic, by cost
   recompute_kind recompute = recompute_kind::none;
   transport_kind transport = transport_kind::mpi;
   int ranks = 0;      ///< threads of the in-process transport; 0: not given
@@ -78,6 +81,11 @@ struct options {
   int top_k = 40;  ///< 0: all 256
 };
 
+/// Parts of a batch whose gradients are summed apart, and then with each other.
+inline int groups_of(options const& chosen) {
+  return chosen.data_ranks > chosen.gradient_groups ? chosen.data_ranks : chosen.gradient_groups;
+}
+
 inline std::string partition_text(std::vector<int> const& partition) {
   if (partition.empty()) return "auto";
   std::string text;
@@ -101,6 +109,9 @@ inline nlohmann::ordered_json to_json(options const& chosen) {
   object["dropout"] = chosen.dropout;
   object["schedule"] = to_text(chosen.schedule);
   object["micro-batches"] = chosen.micro_batches;
+  object["data-ranks"] = chosen.data_ranks;
+  object["reduce"] = chosen.reduce;
+  object["gradient-groups"] = chosen.gradient_groups;
   object["partition"] = partition_text(chosen.partition);
   object["recompute"] = to_text(chosen.recompute);
   object["transport"] = to_text(chosen.transport);
@@ -134,6 +145,8 @@ inline nlohmann::json resume_configuration(options const& chosen) {
   return {{"preset", to_text(chosen.preset)},
           {"batch", chosen.batch},
           {"micro-batches", chosen.micro_batches},
+          {"groups of gradients", groups_of(chosen)},
+          {"reduce", groups_of(chosen) > 1 ? chosen.reduce : "none"},
           {"seq", chosen.sequence_length},
           {"steps", chosen.steps},
           {"lr", chosen.learning_rate},

@@ -53,20 +53,29 @@ inline void require_possible(options const& chosen, int launched, model_facts co
   if (!all.empty()) throw weft::error(all);
 }
 
-/// Checked, lowered, and played under rendezvous.
-inline weft::schedule::program make_program(options const& chosen, int ranks) {
-  return weft::schedule::make_program(to_text(chosen.schedule), ranks, chosen.micro_batches,
-                                      {.recompute = chosen.recompute == recompute_kind::full});
+/// Of one pipeline, where `world` ranks make up all of them.
+inline int pipeline_ranks(options const& chosen, int world) { return world / chosen.data_ranks; }
+
+/// One pipeline's program: checked, lowered, and played under rendezvous.
+inline weft::schedule::program make_program(options const& chosen, int world) {
+  return weft::schedule::make_program(
+      to_text(chosen.schedule), pipeline_ranks(chosen, world), chosen.micro_batches * chosen.gradient_groups,
+      {.recompute = chosen.recompute == recompute_kind::full, .reduce_over_data = chosen.data_ranks > 1});
 }
 
+/// Micro-batches of a batch over all pipelines, or groups.
+inline int all_micro_batches(options const& chosen) { return chosen.micro_batches * groups_of(chosen); }
+
 inline weft::model::extents largest_micro_batch(options const& chosen) {
-  return {(chosen.batch + chosen.micro_batches - 1) / chosen.micro_batches, chosen.sequence_length};
+  int const all = all_micro_batches(chosen);
+  return {(chosen.batch + all - 1) / all, chosen.sequence_length};
 }
 
 template <class Model>
-weft::topology::partition partition_of(options const& chosen, int ranks) {
-  return chosen.partition.empty() ? weft::partition_of<Model>(ranks, largest_micro_batch(chosen))
-                                  : weft::topology::partition::of(chosen.partition, Model::layer_count);
+weft::topology::partition partition_of(options const& chosen, int world) {
+  return chosen.partition.empty()
+             ? weft::partition_of<Model>(pipeline_ranks(chosen, world), largest_micro_batch(chosen))
+             : weft::topology::partition::of(chosen.partition, Model::layer_count);
 }
 
 inline std::string bytes_text(std::int64_t bytes) {
@@ -78,14 +87,21 @@ inline std::string bytes_text(std::int64_t bytes) {
 
 /// Two lines: the model, the plan.
 template <class Model>
-std::string headline(options const& chosen, int ranks, weft::topology::partition const& layers) {
+std::string headline(options const& chosen, int world, weft::topology::partition const& layers) {
   std::string sizes;
   for (auto const& range : layers) sizes += (sizes.empty() ? "" : ",") + std::to_string(range.size());
   auto const largest = largest_micro_batch(chosen);
+  int const ranks = pipeline_ranks(chosen, world);
+  std::string replicas;
+  if (chosen.data_ranks > 1)
+    replicas = std::to_string(chosen.data_ranks) + " pipelines (gradients summed by " + chosen.reduce + ") of ";
+  if (chosen.gradient_groups > 1)
+    replicas = std::to_string(chosen.gradient_groups) + " gradient groups (summed as by " + chosen.reduce + ") on ";
   return "model: " + std::string(to_text(chosen.preset)) + ", " + Model::name() + ", " +
          std::to_string(Model::parameter_count()) + " parameters\nplan:  " + to_text(chosen.schedule) + " on " +
-         std::to_string(ranks) + (ranks == 1 ? " rank, " : " ranks, ") + std::to_string(chosen.micro_batches) +
-         " micro-batches of " + (chosen.batch % chosen.micro_batches == 0 ? "" : "at most ") +
+         replicas + std::to_string(ranks) + (ranks == 1 ? " rank, " : " ranks, ") +
+         std::to_string(chosen.micro_batches) + " micro-batches of " +
+         (chosen.batch % all_micro_batches(chosen) == 0 ? "" : "at most ") +
          std::to_string(largest.sequences_per_micro_batch) + " x " + std::to_string(largest.sequence_length) +
          " tokens, layers per rank " + sizes +
          (chosen.recompute == recompute_kind::full ? ", activations recomputed\n" : "\n");
@@ -93,16 +109,17 @@ std::string headline(options const& chosen, int ranks, weft::topology::partition
 
 template <class Model>
 void print_plan(options const& chosen, int launched) {
-  int const ranks = chosen.ranks > 0 ? chosen.ranks : launched;
+  int const world = chosen.ranks > 0 ? chosen.ranks : launched;
   options as_launched = chosen;  // a plan may be asked for on any number of ranks, by one process
   as_launched.ranks = 0;
   as_launched.transport = transport_kind::mpi;
-  require_possible(as_launched, ranks, facts_of<Model>());
-  auto const program = make_program(chosen, ranks);
-  auto const layers = partition_of<Model>(chosen, ranks);
+  require_possible(as_launched, world, facts_of<Model>());
+  int const ranks = pipeline_ranks(chosen, world);
+  auto const program = make_program(chosen, world);
+  auto const layers = partition_of<Model>(chosen, world);
   auto const largest = largest_micro_batch(chosen);
   auto const report = weft::make_report(program.view());
-  std::cout << headline<Model>(chosen, ranks, layers);
+  std::cout << headline<Model>(chosen, world, layers);
   std::printf(
       "proof: playable under rendezvous; %d actions, peak activations %d, largest tag %d, gradients add up in %s "
       "order\n",
@@ -112,7 +129,8 @@ void print_plan(options const& chosen, int launched) {
   std::printf("\nrank  layers  peak  forward flops  %12s%12s%12s%12s%12s%12s%12s\n", "parameters", "gradients",
               "optimizer", "activations", "wire", "work", "total");
   for (int rank = 0; rank < ranks; ++rank) {
-    auto const needs = weft::memory_of_rank<Model>(program.view(), layers, largest, rank);
+    auto needs = weft::memory_of_rank<Model>(program.view(), layers, largest, rank);
+    needs.gradients *= chosen.gradient_groups;
     std::int64_t flops = 0;
     for (int layer = layers[rank].first; layer < layers[rank].last; ++layer) flops += Model::flops(layer, largest);
     std::printf("%4d  %6d  %4d  %13.3e  %12s%12s%12s%12s%12s%12s%12s\n", rank, layers[rank].size(),

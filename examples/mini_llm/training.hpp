@@ -84,7 +84,8 @@ class training {
       if (trace_ != nullptr) trace_->before(step + 1, *trainer_);
       auto const step_begin = clock::now();
       sampler_->fill(static_cast<std::uint64_t>(step), chosen_.batch, arrays_);
-      auto const result = trainer_->step(batch(arrays_, chosen_.micro_batches, static_cast<std::uint64_t>(step), true));
+      auto const result =
+          trainer_->step(batch(arrays_, trainer_->program().micro_batches, static_cast<std::uint64_t>(step), true));
       ++step;
       report(step, result, seconds_since(step_begin), seconds_since(begin), step - first, bar);
       if (trace_ != nullptr) trace_->after(step, *trainer_);
@@ -141,6 +142,8 @@ class training {
     settings.dropout = chosen_.dropout;
     settings.deadline = chosen_.timeout_seconds;
     settings.record_times = true;
+    settings.reduction = weft::collective::all_reduce_choice(chosen_.reduce);
+    settings.gradient_groups = chosen_.gradient_groups;
     settings.partition = partition_of<Model>(chosen_, door_.size()).ranges();
     settings.facts = {{"executable (XXH3)", executable_},
                       {"data format", to_text(data_.format)},
@@ -291,7 +294,7 @@ class training {
     std::int64_t tokens = 0;
     for (int index = 0; index < validation_->batches(); ++index) {
       validation_->fill(index, arrays_);
-      sum += trainer_->evaluate(batch(arrays_, chosen_.micro_batches, 0, false)) *
+      sum += trainer_->evaluate(batch(arrays_, all_micro_batches(chosen_), 0, false)) *
              static_cast<double>(arrays_.counted_tokens);
       tokens += arrays_.counted_tokens;
     }
