@@ -10,6 +10,7 @@
 //     waits,
 //                                                 with test and yield (MPI_Allreduce spins: milliseconds a call)
 //     mpiexec -n 4 all_reduce --table=FILE.md     also writes the figures as a table
+//     mpiexec -n 4 all_reduce --quick             fewer repetitions, for a machine that is busy with other things
 
 #include "machine.hpp"
 
@@ -26,6 +27,7 @@
 #include <fstream>
 #include <map>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -35,6 +37,7 @@ using clock_type = std::chrono::steady_clock;
 
 weft::transport::mpi* world = nullptr;
 bool more_ranks_than_cores = false;
+bool is_quick = false;
 
 void finish(MPI_Request request) {
   for (int is_done = 0;;) {
@@ -76,7 +79,7 @@ std::map<std::int64_t, std::map<std::string, row>> table;  // bytes, policy
 void all_reduce(benchmark::State& state, char const* policy) {
   std::int64_t const bytes = state.range(0);
   std::int64_t const elements = bytes / static_cast<std::int64_t>(sizeof(float));
-  int const calls = bytes <= 4096 ? 100 : bytes <= 262144 ? 10 : 1;
+  int const calls = is_quick ? (bytes <= 4096 ? 10 : 1) : bytes <= 4096 ? 100 : bytes <= 262144 ? 10 : 1;
   std::vector<float> mine(static_cast<std::size_t>(elements), world->rank() % 2 == 0 ? 1.0F : -1.0F);
   weft::transport::running_all_reduce<float> running(*world, weft::collective::all_reduce_choice(policy), elements,
                                                      weft::schedule::running_tag(0));
@@ -163,13 +166,15 @@ int main(int argc, char** argv) {
       std::string_view const argument = argv[index];
       if (argument.substr(0, 8) == "--table=")
         table_file = argv[index] + 8;
+      else if (argument == "--quick")
+        is_quick = true;
       else
         argv[kept++] = argv[index];
     }
     argc = kept;
     for (char const* const policy : weft::collective::all_reduce_names)
       for (std::int64_t bytes : {8, 64, 512, 4096, 32768, 262144, 1 << 21, 1 << 24, 1 << 26}) {
-        int const repetitions = bytes <= 1 << 21 ? 31 : 15;
+        int const repetitions = is_quick ? 11 : bytes <= 1 << 21 ? 31 : 15;
         benchmark::RegisterBenchmark(("all_reduce/" + std::string(policy)).c_str(), all_reduce, policy)
             ->Arg(bytes)
             ->Iterations(repetitions)
