@@ -12,6 +12,7 @@
 #include <weft/schedule/cost.hpp>
 #include <weft/schedule/cost_model.hpp>
 #include <weft/schedule/cost_of_pipelines.hpp>
+#include <weft/schedule/costs.hpp>
 #include <weft/schedule/csv.hpp>
 #include <weft/schedule/delay_report.hpp>
 #include <weft/schedule/digest.hpp>
@@ -43,6 +44,7 @@
 #include <weft/schedule/validity.hpp>
 #include <weft/schedule/verdict.hpp>
 #include <weft/schedule/write_table.hpp>
+#include <weft/schedule/zero_bubble_auto.hpp>
 #include <weft/schedule/zero_bubble_h1.hpp>
 #include <weft/schedule/zero_bubble_h2.hpp>
 #include <weft/schedule/zero_bubble_v.hpp>

@@ -19,6 +19,7 @@
 #include <weft/schedule/shape.hpp>
 #include <weft/schedule/validity.hpp>
 #include <weft/schedule/write_table.hpp>
+#include <weft/schedule/zero_bubble_auto.hpp>
 #include <weft/schedule/zero_bubble_h1.hpp>
 #include <weft/schedule/zero_bubble_h2.hpp>
 #include <weft/schedule/zero_bubble_v.hpp>
@@ -69,6 +70,7 @@ constexpr validity check_named(shape const& chosen, int ranks, int micro_batches
     return {rule::chunks_are_fixed, chosen.chunks, policy.chunks};
   if (!Parameters.group && chosen.group != 0) return {rule::takes_no_group, chosen.group, 0};
   if (!Parameters.waves && chosen.waves != 0) return {rule::takes_no_waves, chosen.waves, 0};
+  if (!Parameters.memory_limit && chosen.kept_percent != 0) return {rule::takes_no_limit, chosen.kept_percent, 0};
   if (!Parameters.memory_limit && chosen.memory_limit != 0) return {rule::takes_no_limit, chosen.memory_limit, 0};
   return policy.check(ranks, micro_batches);
 }
@@ -129,6 +131,11 @@ inline constexpr schedule_entry schedules[] = {
         "zerobubbleh2 zb2p", "any", "(p - 1) F where M >= 2 p - 1 and F = I = W; each rank's span has no bubble",
         "min(2 p - 1, M)", "1", "where twice ZB-H1's activations fit and steps are post-validated",
         "Qi et al., arXiv 2401.10241"),
+    detail::entry<zero_bubble_auto_values, takes{.memory_limit = true}>(
+        "zerobubbleauto zbauto zb2pauto", "any; a limit of activations of at least 1",
+        "what its search finds; none in a rank's span where limit and M allow", "the limit, 2 p where none is given",
+        "1", "where passes and hops have been measured, or stages differ, and steps are post-validated",
+        "Qi et al., arXiv 2401.10241, sec. 3"),
     detail::entry<interleaved_zero_bubble_values, takes{.chunks = true, .group = true}>(
         "interleavedzerobubble interleavedzb1p", "as interleaved-1f1b", "(p - 1)(F + I - W) where p divides M",
         "min((v - 1) N + p, M v)", "1", "where interleaved 1F1B's bubble still hurts",
