@@ -53,6 +53,37 @@ compare "layers that do not divide, an empty stage" "$work/uneven"
 run uneven-zb 4 --schedule zb-h1 --micro-batches 3 --partition 1,0,4,1 --recompute full
 compare "the same under zb-h1, with recompute" "$work/uneven-zb"
 
+# The same tokens in another form: one raw file, and shards of llm.c's that end in the middle of a window.
+tokens=$(stat -c %s "$work/text")
+as_uint16 "$work/text" "$work/raw.bin"
+launch 2 "${common[@]}" --data "$work/raw.bin" --data-format uint16 --micro-batches 3 --out "$work/raw" >"$work/log" 2>&1 || wrong "raw: status $?"
+compare "the text's bytes as nanoGPT's uint16 tokens" "$work/raw"
+mkdir "$work/shards"
+begin=0
+for end in 1000 1001 $((tokens - tokens / 10)) "$tokens"; do
+  tail -c +$((2 * begin + 1)) "$work/raw.bin" | head -c $((2 * (end - begin))) >"$work/part"
+  name=train_$begin
+  [ "$end" = "$tokens" ] && name=val_0
+  make_shard 20240520 1 $((end - begin)) "$work/part" "$work/shards/text_$name.bin"
+  begin=$end
+done
+launch 3 "${common[@]}" --data "$work/shards" --micro-batches 3 --out "$work/sharded" >"$work/log" 2>&1 || wrong "sharded: status $?"
+compare "the text's bytes as shards of llm.c's" "$work/sharded"
+
+# Recording changes nothing, and what is recorded is a whole and true timeline.
+for plan in "1 serial" "3 1f1b" "4 zb-h1"; do
+  read -r ranks schedule <<<"$plan"
+  run "traced-$schedule" "$ranks" --schedule "$schedule" --micro-batches 3 --trace "$work/$schedule.json" --trace-steps 2:4
+  compare "$schedule on $ranks ranks, traced" "$work/traced-$schedule"
+  if ! command -v python3 >/dev/null; then
+    [ -s "$work/$schedule.json" ] && right "a trace (its contents are not looked at: no python3)" || wrong "no trace"
+  elif said=$(python3 "$(dirname "$0")/check_trace.py" "$work/$schedule.json" "$ranks" 3 3 2>&1); then
+    right "trace: $said"
+  else
+    wrong "trace of $schedule on $ranks ranks: $(tail -n 1 <<<"$said")"
+  fi
+done
+
 # Saved on three ranks, gone on with on two, then on one.
 run resumed 3 --schedule 1f1b --micro-batches 3 --save-every 2
 rm -f "$work/resumed/checkpoint-6.safetensors" "$work/resumed/model.safetensors"

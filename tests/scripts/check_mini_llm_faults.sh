@@ -40,6 +40,48 @@ head -c 200 "$work/text" >"$work/short"
 refused "sequence longer than the data" "the largest possible here is 19" "${mpiexec[@]}" -n 2 "$program" --data "$work/short" --seq 64 --out "$work/o1"
 [ ! -e "$work/o1" ] && right "nothing was written by a run that could not start" || wrong "a refused run left $work/o1"
 
+# --- token files
+as_uint16 "$work/short" "$work/raw.bin"
+shard=$work/shard.bin
+token_refused() { # token_refused NAME WORDS option...
+  local name=$1 words=$2
+  shift 2
+  refused "$name" "$words" "${mpiexec[@]}" -n 2 "$program" --data "$shard" "${quick[@]}" --steps 2 --out "$work/o1" "$@"
+}
+make_shard 20240520 1 201 "$work/raw.bin" "$shard"
+token_refused "shard: claims more tokens than it has" "says that it has 201 tokens, which with the header is 1426 bytes, and it has 1424"
+make_shard 20240520 1 -5 "$work/raw.bin" "$shard"
+token_refused "shard: a negative count" "says that it has -5 tokens"
+make_shard 20240520 1 0 /dev/null "$shard"
+token_refused "shard: no tokens" "says that it has 0 tokens"
+make_shard 20240801 1 100 "$work/raw.bin" "$shard"
+token_refused "shard: a wrong version" "and version 7 is known"
+make_shard 12345 1 200 "$work/raw.bin" "$shard"
+token_refused "shard: a wrong magic number" "say --data-format uint16"
+token_refused "shard: a wrong magic number, form given" "begins with 12345" --data-format llmc
+head -c 500 "$work/raw.bin" >"$shard" && printf x >>"$shard"
+token_refused "raw tokens: an odd number of bytes" "tokens of two bytes make an even number" --data-format uint16
+make_shard 20240801 7 100 "$work/raw.bin" "$shard"
+token_refused "shard: a token beyond the vocabulary" "and --preset nano has tokens 0 to 255"
+shard=$work/pipe.bin && mkfifo "$shard"
+token_refused "shard: a FIFO" "is not a regular file" --data-format llmc
+shard=/dev/zero
+token_refused "tokens: a device" "is not a regular file" --data-format uint16
+
+# --- traces
+trace_refused() { # trace_refused NAME WORDS option...
+  local name=$1 words=$2
+  shift 2
+  refused "$name" "$words" "${mpiexec[@]}" -n 2 "$program" --data "$work/text" "${quick[@]}" --steps 2 --out "$work/o1" "$@"
+}
+trace_refused "trace into a folder that is not there" "check the spelling of the path" --trace "$work/gone/trace.json"
+trace_refused "trace into a folder" "is no regular file" --trace "$work/nothing"
+trace_refused "trace of steps that are not done" "is not within the steps of this run; 1:2 are there" --trace "$work/t.json" --trace-steps 2:3
+trace_refused "trace-steps without a trace" "nothing where to" --trace-steps 1:2
+trace_refused "trace-steps in no order" "A:B with A not above B" --trace "$work/t.json" --trace-steps 2:1
+[ ! -e "$work/t.json" ] && [ ! -e "$work/t.json.partial" ] && right "no trace of a run that could not start" || wrong "a refused run left a trace"
+rm -rf "$work/o1"
+
 # --- options
 refused "zero micro-batches" "whole numbers from 1" "${mpiexec[@]}" -n 2 "$program" --micro-batches 0
 refused "serial on two ranks" "choose --schedule gpipe, 1f1b or zb-h1" "${mpiexec[@]}" -n 2 "$program" --schedule serial

@@ -24,6 +24,18 @@ conclude() {
   [ "$bad" -eq 0 ] && [ "$good" -gt 0 ]
 }
 
+# Token files: bytes of a text as uint16, and llm.c's header before them.
+le32() { # le32 NUMBER: its four bytes, little-endian
+  local shift
+  for shift in 0 8 16 24; do printf "\\$(printf '%03o' $((($1 >> shift) & 255)))"; done
+}
+as_uint16() { # as_uint16 TEXT FILE
+  printf "$(od -An -v -t o1 -w1 "$1" | sed 's/ /\\/; s/$/\\000/' | tr -d '\n')" >"$2"
+}
+make_shard() { # make_shard MAGIC VERSION COUNT TOKENS FILE
+  { le32 "$1"; le32 "$2"; le32 "$3"; head -c 1012 /dev/zero; cat "$4"; } >"$5"
+}
+
 # A text of the project's own: the check does not depend on what the machine carries.
 make_text() { # make_text FILE
   awk 'BEGIN { srand(7); for (i = 0; i < 900; ++i) print "In line " i " the shuttle carries the weft under warp " int(97 * rand()) "." }' >"$1"
