@@ -8,8 +8,8 @@
 # waits spin: it cannot see that the others' cores are taken by other ranks.
 set(weft_TEST_THREADS 1 CACHE STRING "Threads per rank in the tests, where Kokkos has threads")
 mark_as_advanced(weft_TEST_THREADS)
-set(weft_TEST_ENVIRONMENT "OMP_NUM_THREADS=${weft_TEST_THREADS}" OMP_PROC_BIND=false OMP_WAIT_POLICY=passive
-    OPENBLAS_NUM_THREADS=1
+set(weft_TEST_ENVIRONMENT "OMP_NUM_THREADS=${weft_TEST_THREADS}" "WEFT_TEST_THREADS=${weft_TEST_THREADS}"
+    OMP_PROC_BIND=false OMP_WAIT_POLICY=passive OPENBLAS_NUM_THREADS=1
     "LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/support/lsan.supp:print_suppressions=0"
     "TSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/support/tsan.supp:halt_on_error=1"
     "UBSAN_OPTIONS=print_stacktrace=1")

@@ -90,7 +90,13 @@ class mpi final : public endpoint {
     bool const has_status = !posted.is_send && !posted.is_collective;
     posted = {};
     MPI_Count bytes = 0;
-    if (has_status) MPI_Get_elements_x(&status, MPI_BYTE, &bytes);
+    if (has_status) {
+#if MPI_VERSION >= 4  // which has it under this name; from 4.1 on the other one is deprecated
+      MPI_Get_elements_c(&status, MPI_BYTE, &bytes);
+#else
+      MPI_Get_elements_x(&status, MPI_BYTE, &bytes);
+#endif
+    }
     received_ = bytes == MPI_UNDEFINED ? 0 : static_cast<std::size_t>(bytes);
     return true;
   }
