@@ -12,7 +12,6 @@
 #include <Kokkos_Core.hpp>
 
 #include <algorithm>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -179,24 +178,10 @@ class gradient_reduction {
     first_running_ = (std::min)(first_running_, static_cast<std::size_t>(&each - buckets_.data()));
   }
 
-  /// All at once for as long as they move; then one by one, so that the first that does not move says whom it waits
-  /// for.
+  /// For the first that is under way, moving all of them.
   void wait(double deadline) {
-    using clock = std::chrono::steady_clock;
-    auto const begin = clock::now();
-    for (unsigned tries = 1; advance(), first_running_ < buckets_.size(); ++tries) {
-      if (tries % 1024U == 0U) {  // as in transport/wait.hpp
-        data_->check_failure();
-        if (std::chrono::duration<double>(clock::now() - begin).count() > 1.0) break;
-      }
-      data_->yield();
-    }
-    for (std::size_t index = first_running_; index < buckets_.size(); ++index) {
-      if (!buckets_[index].is_running) continue;
-      buckets_[index].run->wait(deadline);
-      buckets_[index].is_running = false;
-    }
-    first_running_ = buckets_.size();
+    for (advance(); first_running_ < buckets_.size(); advance())
+      buckets_[first_running_].run->wait(deadline, [&] { advance(); });
   }
 
   void play_groups(transport::endpoint& door, Space const& space, bucket& each) {
