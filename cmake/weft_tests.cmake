@@ -14,12 +14,16 @@ set(weft_TEST_ENVIRONMENT "OMP_NUM_THREADS=${weft_TEST_THREADS}" "WEFT_TEST_THRE
     "TSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/support/tsan.supp:halt_on_error=1"
     "UBSAN_OPTIONS=print_stacktrace=1")
 
-# Open MPI refuses more ranks than cores, and root, unless told otherwise; MPICH has neither option.
-set(weft_MPIEXEC_FLAGS "")
+# Open MPI refuses more ranks than cores, and root, unless told otherwise, and binds two ranks to a core each, however many
+# threads they have; MPICH has none of that.
+set(weft_MPIEXEC_FLAGS "" CACHE STRING "Flags of mpiexec in the tests; empty: what is known of this MPI")
+mark_as_advanced(weft_MPIEXEC_FLAGS)
 if(weft_HAS_MPI)
   execute_process(COMMAND "${MPIEXEC_EXECUTABLE}" --version OUTPUT_VARIABLE banner ERROR_VARIABLE banner)
   if(banner MATCHES "Open MPI|OpenRTE|PRRTE|prte")
-    set(weft_MPIEXEC_FLAGS --oversubscribe)
+    if(weft_MPIEXEC_FLAGS STREQUAL "")
+      set(weft_MPIEXEC_FLAGS --oversubscribe --bind-to none)
+    endif()
     list(APPEND weft_TEST_ENVIRONMENT OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
          PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1)
   endif()
