@@ -15,13 +15,12 @@ set(weft_TEST_ENVIRONMENT "OMP_NUM_THREADS=${weft_TEST_THREADS}" "WEFT_TEST_THRE
     "UBSAN_OPTIONS=print_stacktrace=1")
 
 # Open MPI refuses more ranks than cores, and root, unless told otherwise, and binds two ranks to a core each, however many
-# threads they have; MPICH has none of that.
-set(weft_MPIEXEC_FLAGS "" CACHE STRING "Flags of mpiexec in the tests; empty: what is known of this MPI")
-mark_as_advanced(weft_MPIEXEC_FLAGS)
+# threads they have; MPICH has none of that. CMake's own MPIEXEC_PREFLAGS, if set, are taken instead.
+set(weft_MPIEXEC_FLAGS ${MPIEXEC_PREFLAGS})
 if(weft_HAS_MPI)
   execute_process(COMMAND "${MPIEXEC_EXECUTABLE}" --version OUTPUT_VARIABLE banner ERROR_VARIABLE banner)
   if(banner MATCHES "Open MPI|OpenRTE|PRRTE|prte")
-    if(weft_MPIEXEC_FLAGS STREQUAL "")
+    if(NOT weft_MPIEXEC_FLAGS)
       set(weft_MPIEXEC_FLAGS --oversubscribe --bind-to none)
     endif()
     list(APPEND weft_TEST_ENVIRONMENT OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
