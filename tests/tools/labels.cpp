@@ -52,8 +52,10 @@ bool is_kokkos_own(weft_tool::event const& event) {
   if (is_kernel && starts("Kokkos::ViewCopy-1D")) return true;
   // What a backend keeps for reductions.
   if (event.kind == "allocate" && starts("Kokkos::") && event.name.ends_with("::scratch_mem")) return true;
-  // Kokkos waits for itself: within a copy, an allocation, the filling of a view.
-  if (event.kind == "fence" && (starts("Kokkos::") || starts("HostSpace::"))) return true;
+  // Kokkos waits for itself: within a copy, an allocation, the filling of a view. A fence of ours that has no name
+  // would be an "Unnamed Instance Fence".
+  bool const is_unnamed = event.name.find("Unnamed") != std::string::npos;
+  if (event.kind == "fence" && !is_unnamed && (starts("Kokkos::") || starts("HostSpace::"))) return true;
   return false;
 }
 

@@ -147,6 +147,9 @@ class chrome_writer {
     if (facts.is_compute || facts.is_post)
       text +=
           ",\"micro-batch\":" + std::to_string(each.what.micro_batch) + ",\"slot\":" + std::to_string(each.what.slot);
+    if (each.what.what == schedule::op::reduce_gradient)
+      text += each.what.group == static_cast<std::uint8_t>(schedule::reduction::data) ? R"(,"over":"data ranks")"
+                                                                                      : R"(,"over":"use sites")";
     if (facts.is_post) text += ",\"bytes\":" + std::to_string(each.bytes) + ",\"peer\":" + std::to_string(each.peer);
     return text + "}}";
   }

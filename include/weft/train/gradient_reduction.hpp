@@ -5,6 +5,7 @@
 #include <weft/collective/all_reduce.hpp>
 #include <weft/collective/play_locally.hpp>
 #include <weft/config.hpp>
+#include <weft/execution/kokkos.hpp>
 #include <weft/schedule/tags.hpp>
 #include <weft/transport/endpoint.hpp>
 #include <weft/transport/running_all_reduce.hpp>
@@ -91,7 +92,7 @@ class gradient_reduction {
       Kokkos::deep_copy(space, each.gradient[0], each.host[0]);
       for (auto const& other : each.other_sites) Kokkos::deep_copy(space, other, each.gradient[0]);
     }
-    if (!buckets_.empty()) space.fence();
+    if (!buckets_.empty()) execution::fence(space, "weft::reduce");
   }
 
   [[nodiscard]] std::size_t buckets() const { return buckets_.size(); }
@@ -166,7 +167,7 @@ class gradient_reduction {
       auto const lock = door.launch_lock();
       for (std::size_t group = 0; group < each.gradient.size(); ++group)
         Kokkos::deep_copy(space, each.host[group], each.gradient[group]);
-      space.fence();
+      execution::fence(space, "weft::reduce");
     }
   }
 

@@ -4,6 +4,7 @@
 
 #include <weft/config.hpp>
 #include <weft/error.hpp>
+#include <weft/execution/kokkos.hpp>
 #include <weft/transport/agreement.hpp>
 #include <weft/transport/endpoint.hpp>
 #include <weft/transport/run_collective.hpp>
@@ -64,7 +65,7 @@ void require_equal_replicas(transport::endpoint& data, Store const& store, Space
       add(store.first_moment(each));
       add(store.second_moment(each));
     }
-    space.fence();
+    execution::fence(space, "weft::digest");
   }
   if (mine.empty()) return;
   auto const ranks = static_cast<std::size_t>(data.size());
