@@ -110,6 +110,30 @@ rm -f "$work/llama-resumed/checkpoint-4.safetensors" "$work/llama-resumed/model.
 run llama-resumed 2 --schedule zb-h1 "${llama[@]}" --resume latest
 compare "llama-nano, resumed from step 2 on another number of ranks" "$work/llama-resumed" "$work/llama"
 
+# Data parallelism: the bits of one rank that keeps as many groups of gradients apart, for every way to share the ranks.
+for groups in 2 3; do
+  for reduce in ring recursive-halving; do
+    data=(--micro-batches 2 --reduce "$reduce" --eval-every 3 --eval-batches 1)
+    run "grouped" 1 --schedule serial --gradient-groups "$groups" "${data[@]}"
+    run "replicas" "$groups" --schedule serial --data-ranks "$groups" "${data[@]}"
+    compare "$groups data ranks, $reduce" "$work/replicas" "$work/grouped"
+    run "mesh" $((2 * groups)) --schedule zb-h1 --data-ranks "$groups" "${data[@]}"
+    compare "$groups data ranks of 2 stages, zb-h1, $reduce" "$work/mesh" "$work/grouped"
+  done
+  run "threads" 1 --schedule 1f1b --data-ranks "$groups" "${data[@]}" --transport in-process --ranks $((2 * groups))
+  compare "$groups data ranks of 2 stages, threads, 1f1b" "$work/threads" "$work/grouped"
+  run "moved" $((2 * groups)) --schedule 1f1b --data-ranks "$groups" "${data[@]}" --save-every 2
+  rm -f "$work/moved/checkpoint-6.safetensors" "$work/moved/model.safetensors"
+  run "moved" 2 --schedule gpipe --gradient-groups "$groups" "${data[@]}" --resume latest
+  compare "saved on $groups data ranks, resumed on one" "$work/moved" "$work/grouped"
+  run "llama-grouped" 1 --schedule serial "${llama[@]}" --gradient-groups "$groups" --micro-batches 2
+  run "llama-mesh" $((2 * groups)) --schedule 1f1b "${llama[@]}" --data-ranks "$groups" --micro-batches 2
+  compare "llama-nano, $groups data ranks of 2 stages" "$work/llama-mesh" "$work/llama-grouped"
+done
+run library 4 --schedule 1f1b --data-ranks 2 --micro-batches 2 --reduce mpi
+run library-again 4 --schedule 1f1b --data-ranks 2 --micro-batches 2 --reduce mpi
+compare "the MPI library's all-reduce, twice" "$work/library-again" "$work/library"
+
 # SIGTERM to every rank: saves, stops, and the rest gives the same bits. Enough steps that it comes in the middle.
 long=(--data "$work/text" --batch 7 --seq 24 --steps 150 --warmup 2 --log-every 50 --sample-bytes 0 --eval-every 0
       --micro-batches 3 --schedule 1f1b)

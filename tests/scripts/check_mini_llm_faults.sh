@@ -87,6 +87,11 @@ refused "zero micro-batches" "whole numbers from 1" "${mpiexec[@]}" -n 2 "$progr
 refused "serial on two ranks" "choose --schedule gpipe, 1f1b or zb-h1" "${mpiexec[@]}" -n 2 "$program" --schedule serial
 refused "layers that do not add up" "adds up to 5 layers" "${mpiexec[@]}" -n 2 "$program" --partition 2,3
 refused "unknown option" "did you mean --steps" "${mpiexec[@]}" -n 2 "$program" --stepz 3
+refused "ranks that pipelines cannot share" "start a multiple of 3, or choose a divisor of 2" "${mpiexec[@]}" -n 2 "$program" --data-ranks 3 --batch 12
+refused "a batch too small for its pipelines" "use --batch 8 or more, or fewer micro-batches" "${mpiexec[@]}" -n 2 "$program" --data-ranks 2 --batch 7
+refused "no such all-reduce" "choose one of ring, recursive-doubling" "$program" --reduce butterfly
+refused "the library's all-reduce, emulated" "choose another one, such as --reduce ring" "$program" --schedule serial --gradient-groups 2 --reduce mpi
+refused "groups beside data ranks" "leave one of them away" "${mpiexec[@]}" -n 2 "$program" --data-ranks 2 --gradient-groups 2 --batch 16
 refused "--plan of an impossible plan" "adds up to 5 layers" "$program" --plan --ranks 2 --partition 2,3
 
 refused "threads on two processes" "start one process, and say --ranks 2" "${mpiexec[@]}" -n 2 "$program" --transport in-process --ranks 2
