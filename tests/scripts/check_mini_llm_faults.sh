@@ -139,7 +139,7 @@ refused "a header that is no JSON" "nojson.safetensors" "${mpiexec[@]}" -n 2 "$p
 header=$(od -An -t u8 -N 8 "$weights" | tr -d ' ')
 damage "$weights" "$work/nan.safetensors" $((8 + header)) '\000\000\300\177'
 refused "weights that were changed" "nan.safetensors" "${mpiexec[@]}" -n 2 "$program" "${each[@]}" --init "$work/nan.safetensors"
-refused "weights of another preset" "transformer.wte.weight" "${mpiexec[@]}" -n 2 "$program" "${each[@]}" --preset small --init "$weights"
+refused "weights of another preset" "\"n_head\" is \"4\", the model wants 6" "${mpiexec[@]}" -n 2 "$program" "${each[@]}" --preset small --init "$weights"
 refused "weights in place of a checkpoint" "use --init, not --resume" "${mpiexec[@]}" -n 2 "$program" "${each[@]}" --resume "$weights"
 size=$(stat -c %s "$newest")
 damage "$newest" "$work/flipped.safetensors" $((size - 1000)) '\252\125'
