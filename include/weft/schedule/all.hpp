@@ -7,8 +7,10 @@
 
 #include <weft/schedule/action.hpp>
 #include <weft/schedule/breadth_first.hpp>
+#include <weft/schedule/candidate.hpp>
 #include <weft/schedule/checked_program.hpp>
 #include <weft/schedule/chimera.hpp>
+#include <weft/schedule/compare_schedules.hpp>
 #include <weft/schedule/cost.hpp>
 #include <weft/schedule/cost_model.hpp>
 #include <weft/schedule/cost_of_pipelines.hpp>
@@ -26,6 +28,7 @@
 #include <weft/schedule/gpipe.hpp>
 #include <weft/schedule/interleaved_1f1b.hpp>
 #include <weft/schedule/interleaved_zero_bubble.hpp>
+#include <weft/schedule/latency_aware.hpp>
 #include <weft/schedule/lower.hpp>
 #include <weft/schedule/make_program.hpp>
 #include <weft/schedule/one_f_one_b.hpp>
@@ -38,6 +41,7 @@
 #include <weft/schedule/registry.hpp>
 #include <weft/schedule/serial.hpp>
 #include <weft/schedule/shape.hpp>
+#include <weft/schedule/spread_costs.hpp>
 #include <weft/schedule/table.hpp>
 #include <weft/schedule/tags.hpp>
 #include <weft/schedule/timing.hpp>

@@ -13,6 +13,7 @@
 #include <weft/schedule/gpipe.hpp>
 #include <weft/schedule/interleaved_1f1b.hpp>
 #include <weft/schedule/interleaved_zero_bubble.hpp>
+#include <weft/schedule/latency_aware.hpp>
 #include <weft/schedule/one_f_one_b.hpp>
 #include <weft/schedule/program.hpp>
 #include <weft/schedule/serial.hpp>
@@ -24,6 +25,7 @@
 #include <weft/schedule/zero_bubble_h2.hpp>
 #include <weft/schedule/zero_bubble_v.hpp>
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -35,6 +37,13 @@ struct takes {
   bool group = false;
   bool waves = false;
   bool memory_limit = false;
+};
+
+/// Whether a schedule is made by looking at the others.
+enum class choice : std::uint8_t {
+  none,
+  to_measure,  ///< the best of those without a choice, made better (latency-aware)
+  among_all    ///< the best of all (auto)
 };
 
 /// One schedule that can be named at run time: what `weft-schedule list` prints, and how its table is made.
@@ -50,6 +59,7 @@ struct schedule_entry {
   takes parameters;
   validity (*check)(shape const&, int ranks, int micro_batches);
   program (*table)(shape const&, int ranks, int micro_batches);  ///< throws with the rule that is broken
+  choice chooses = choice::none;
 };
 
 namespace detail {
@@ -98,6 +108,11 @@ constexpr schedule_entry entry(char const* aliases, char const* rule, char const
           &table_named<Policy, Parameters>};
 }
 
+// Of the schedules that look at the others; see detail/chosen_tables.hpp.
+validity check_chosen(shape const& chosen, int ranks, int micro_batches);
+program latency_aware_table(shape const& chosen, int ranks, int micro_batches);
+program automatic_table(shape const& chosen, int ranks, int micro_batches);
+
 }  // namespace detail
 
 /// Every schedule with a name: the one list that command lines, errors and documents draw on.
@@ -144,6 +159,10 @@ inline constexpr schedule_entry schedules[] = {
                                  "(p - 1) F where M >= 2 p - 1 and F = I = W", "min(2 p, M + 1 + r, 2 M)", "1",
                                  "where F, I and W take equally long; tied embeddings share a rank",
                                  "Qi et al., arXiv 2405.15362"),
+    detail::entry<v_half>("vhalf", "any", "about half of 1F1B's", "at most min(p + 2, 2 M)", "1",
+                          "where zb-v does not fit", "Qi et al., arXiv 2405.15362"),
+    detail::entry<v_min>("vmin", "any", "at most (4 p - 4) F where F = I = W", "at most min(2 floor((p + 4) / 3), 2 M)",
+                         "1", "where nothing else fits", "Qi et al., arXiv 2405.15362"),
     detail::entry<dual_pipe_v>("dualpipev", "M >= 2 p", "(p - 1)(2 F + I - W) where W <= I <= F", "2 p + 1", "1",
                                "where experts' messages can hide behind another pass", "DeepSeek-AI, DualPipe"),
     detail::entry<dual_pipe>("dualpipe", "p even, M even, M >= 2 p", "(p / 2 - 1)(2 F + I - W) where W <= I <= F",
@@ -152,6 +171,15 @@ inline constexpr schedule_entry schedules[] = {
     detail::entry<chimera>("", "p even, M even", "(p - 2)(min(F, B) + M / p |F - B|) where p divides M",
                            "p / 2 + 1 + min(r, p - 1 - r)", "2", "few micro-batches and memory for two models",
                            "Li and Hoefler, Chimera, arXiv 2107.06925"),
+    {latency_aware_values::name, "latencyaware crosspipe", "any; a limit of activations, where given, of at least 1",
+     "what its search finds; never more than the best of the others with one copy of the weights",
+     "what its search finds", "1", "where hops are long against passes or stages are unequal, and have been measured",
+     "Chen et al., CrossPipe, arXiv 2507.00217", takes{.memory_limit = true}, &detail::check_chosen,
+     &detail::latency_aware_table, choice::to_measure},
+    {"auto", "automatic best", "any; a limit of activations, where given, of at least 1", "the least of all",
+     "at most the limit", "1", "to choose by measured times", "-",
+     takes{.chunks = true, .group = true, .waves = true, .memory_limit = true}, &detail::check_chosen,
+     &detail::automatic_table, choice::among_all},
     detail::entry<forward_only>("", "any", "(p - 1) F", "1", "1", "evaluation and generation", "-"),
 };
 
@@ -202,3 +230,8 @@ inline std::string canonical_name(std::string_view name) {
 }
 
 }  // namespace weft::inline v1::schedule
+
+// What two of the entries point to needs the list itself.
+#include <weft/schedule/compare_schedules.hpp>
+#include <weft/schedule/v_half.hpp>
+#include <weft/schedule/v_min.hpp>

@@ -31,7 +31,8 @@ struct zero_bubble_auto_values {
   int effort = detail::effort::large;
 
   [[nodiscard]] static constexpr zero_bubble_auto_values of(shape const& chosen) {
-    return {chosen.memory_limit, chosen.costs, chosen.kept_percent};
+    return {chosen.memory_limit, chosen.costs, chosen.kept_percent,
+            chosen.costs != nullptr ? detail::effort::large : detail::effort::small};
   }
 
   [[nodiscard]] constexpr validity check(int ranks, int micro_batches) const {
@@ -54,14 +55,7 @@ struct zero_bubble_auto_values {
   [[nodiscard]] constexpr int peak_activations(int rank, int ranks, int micro_batches) const {
     detail::order_rows rows;
     search(ranks, micro_batches, rows);
-    int kept = 0;
-    int peak = 0;
-    for (int position = 0; position < rows.size[rank]; ++position) {
-      op const what = rows.steps[rank * rows.width + position].what;
-      kept += what == op::forward ? 1 : what == op::backward_weight ? -1 : 0;
-      if (kept > peak) peak = kept;
-    }
-    return peak;
+    return rows.peak_of(rank);
   }
 
   /// Of one rank against the makespan, where passes take the times given (the order is the one for `costs`).
@@ -89,7 +83,7 @@ struct zero_bubble_auto_values {
 /// rank, where there are micro-batches enough), and between and beyond whatever the limit allows.
 ///
 ///     rank 0  F0 F1 F2 I0 W0 F3 I1 W1 I2 W2 I3 W3 ..        p = 2, M = 4, F = I = W = 1: no rank is ever idle
-///     rank 1  .. F0 I0 F1 I1 W0 F2 I2 W1 F3 I3 W2 W3        between its first and its last pass
+///     rank 1  .. F0 I0 F1 I1 F2 I2 W0 F3 I3 W1 W2 W3        between its first and its last pass
 ///
 /// How: ranks are played in the order of time; one that is free takes I, else F if memory allows, else W. A list of
 /// rules bends this (see detail/order_search.hpp), and the best of the list, of ZB-H1 and of ZB-H2 is taken: the

@@ -105,6 +105,18 @@ struct order_rows {
     steps = buffer<order_step>(width * problem.ranks);
   }
 
+  /// Micro-batches of one stage that a rank keeps from F to its last backward.
+  [[nodiscard]] constexpr int peak_of(int rank) const {
+    int kept = 0;
+    int peak = 0;
+    for (int position = 0; position < size[rank]; ++position) {
+      op const what = steps[rank * width + position].what;
+      kept += what == op::forward ? 1 : what == op::backward_input ? 0 : -1;
+      if (kept > peak) peak = kept;
+    }
+    return peak;
+  }
+
   constexpr void put(int rank, op what, int stage) { steps[rank * width + size[rank]++] = {what, stage}; }
 
   /// Writes the rows with their micro-batches: `write(rank, op, stage, micro_batch)`.

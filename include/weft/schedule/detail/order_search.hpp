@@ -99,26 +99,31 @@ inline constexpr int small = 4000;
 inline constexpr int large = 500'000;
 }  // namespace effort
 
-/// ZB-H1 (`turns` 1) and ZB-H2 (2) as rows: rank r begins with `turns` (p - r - 1) forwards, and W(k) follows I(k +
-/// turns
-/// * r). 0: 1F1B with W right after I.
-constexpr void write_pairs(order_problem const& problem, int turns, order_rows& rows) {
+/// The family of 1F1B as rows: rank r begins with `warm` (p - r - 1) forwards, and W(k) follows I(k + `late` * r). With
+/// (1, 0) it is 1F1B, (2, 0) eager 1F1B, (1, 1) ZB-H1, (2, 2) ZB-H2, (M, 0) GPipe.
+constexpr void write_pairs(order_problem const& problem, int warm, int late, order_rows& rows) {
   rows = order_rows(problem);
   int const count = problem.micro_batches;
   for (int stage = 0; stage < problem.stages; ++stage) {
     int const rank = problem.rank_of[stage];
-    int warm = (turns > 0 ? turns : 1) * (problem.stages - stage - 1);
-    if (warm > count) warm = count;
-    for (int turn = 0; turn < warm; ++turn) rows.put(rank, op::forward, stage);
+    int const wanted = warm >= count ? count : warm * (problem.stages - stage - 1);
+    int const first = wanted < count ? wanted : count;
+    int const behind = static_cast<std::int64_t>(late) * stage < count ? late * stage : count;
+    for (int turn = 0; turn < first; ++turn) rows.put(rank, op::forward, stage);
     for (int turn = 0; turn < count; ++turn) {
-      if (warm + turn < count) rows.put(rank, op::forward, stage);
+      if (first + turn < count) rows.put(rank, op::forward, stage);
       rows.put(rank, problem.splits ? op::backward_input : op::backward, stage);
-      if (problem.splits && turn >= turns * stage) rows.put(rank, op::backward_weight, stage);
+      if (problem.splits && turn >= behind) rows.put(rank, op::backward_weight, stage);
     }
-    for (int turn = turns * stage < count ? count - turns * stage : 0; problem.splits && turn < count; ++turn)
-      rows.put(rank, op::backward_weight, stage);
+    for (int turn = count - behind; problem.splits && turn < count; ++turn) rows.put(rank, op::backward_weight, stage);
   }
 }
+
+struct pair_family {
+  int warm;
+  int late;
+};
+inline constexpr pair_family known_pairs[] = {{1, 1}, {2, 2}, {1, 0}, {2, 0}, {1 << 20, 0}, {1 << 20, 1 << 20}};
 
 /// Known orders first (one stage per rank), then the rules one after the other, until one is as good as any order can
 /// be or `budget` actions are played (12 rules at least). Writes the best into `rows`, which is never empty: a limit of
@@ -133,9 +138,11 @@ constexpr order_score search_order(order_problem const& problem, order_goal goal
   order_score best;
   int chosen = -1;
   int played = 0;
-  for (int turns = 0; turns < 3 && !chunks; ++turns) {
+  for (pair_family const& each : known_pairs) {
+    if (chunks || cannot_improve(best)) break;
+    if (!problem.splits && each.late > 0) continue;
     order_rows tried;
-    write_pairs(problem, turns, tried);
+    write_pairs(problem, each.warm, each.late, tried);
     order_score const found = order_clock(problem).run(tried);
     played += problem.actions();
     if (!found.found() || !is_better(found, best, goal)) continue;
@@ -157,7 +164,7 @@ constexpr order_score search_order(order_problem const& problem, order_goal goal
   if (chosen < 0) return best;
   rows = order_rows(problem);
   greedy_order(problem, list[chosen]).run(&rows);
-  return best;
+  return order_clock(problem).run(rows);  // a rank may have waited for room elsewhere, which an order need not
 }
 
 }  // namespace weft::inline v1::schedule::detail

@@ -1,0 +1,91 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <weft/config.hpp>
+#include <weft/schedule/candidate.hpp>
+#include <weft/schedule/registry.hpp>
+#include <weft/schedule/shape.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace weft::inline v1::schedule {
+
+/// One line of a comparison: a schedule of the registry with its figures, or why it is left out.
+struct compared_schedule {
+  schedule_entry const* entry = nullptr;
+  shape used;      ///< what it was made with
+  validity found;  ///< where `candidate.why` is `breaks_rule`
+  candidate figures;
+};
+
+namespace detail {
+
+/// The shape a schedule is tried with: what was asked for and it takes, and the limit and costs for one that searches.
+inline shape shape_for(schedule_entry const& entry, schedule_wish const& wish) {
+  shape used;
+  used.costs = wish.is_quick ? nullptr : &wish.costs;
+  if (entry.parameters.chunks) used.chunks = wish.chosen.chunks;
+  if (entry.parameters.group) used.group = wish.chosen.group;
+  if (entry.parameters.waves) used.waves = wish.chosen.waves;
+  if (!entry.parameters.memory_limit) return used;
+  used.memory_limit = wish.chosen.memory_limit;
+  used.kept_percent = wish.chosen.kept_percent;
+  double const limit = wish.most_activations();
+  if (used.memory_limit == 0 && limit < 1e9) {
+    used.memory_limit = limit < 1.0 ? 1 : static_cast<int>(limit);
+    used.kept_percent = 100;
+  }
+  return used;
+}
+
+/// Fills in a line: checks the rule, makes the table, plays and prices it.
+inline compared_schedule compare_one(schedule_entry const& entry, int ranks, int micro_batches,
+                                     schedule_wish const& wish) {
+  compared_schedule line;
+  line.entry = &entry;
+  line.used = shape_for(entry, wish);
+  line.found = entry.check(line.used, ranks, micro_batches);
+  if (!line.found.legal()) {
+    line.figures.why = left_out::breaks_rule;
+    return line;
+  }
+  line.figures = figures_of_candidate(entry.table(line.used, ranks, micro_batches).view(), wish);
+  return line;
+}
+
+}  // namespace detail
+
+/// All schedules of the registry for one shape: the legal ones that do what is wanted, the shortest makespan first
+/// (then the shorter span, the smaller peak, the order of the registry), then those left out. "auto" is not among them,
+/// since it is the first of them; nor, without `with_made_to_measure`, is what is made by looking at the others.
+inline std::vector<compared_schedule> compare_schedules(int ranks, int micro_batches, schedule_wish const& wish = {},
+                                                        bool with_made_to_measure = true) {
+  std::vector<compared_schedule> lines;
+  for (schedule_entry const& entry : schedules) {
+    if (entry.chooses == choice::among_all || (entry.chooses == choice::to_measure && !with_made_to_measure)) continue;
+    lines.push_back(detail::compare_one(entry, ranks, micro_batches, wish));
+  }
+  std::stable_sort(lines.begin(), lines.end(),
+                   [](auto const& one, auto const& other) { return one.figures.is_better_than(other.figures); });
+  return lines;
+}
+
+/// "left out: keeps 7 activations on a rank, and the limit is 4", or the rule; empty for a legal one.
+inline std::string explain(compared_schedule const& line) {
+  if (line.figures.why == left_out::breaks_rule) {
+    std::string const words = explain(line.found, line.entry->name);
+    std::string const lead = "weft::schedule::" + std::string(line.entry->name) + ": ";
+    return "left out: " + (words.rfind(lead, 0) == 0 ? words.substr(lead.size()) : words);
+  }
+  return explain(line.figures);
+}
+
+}  // namespace weft::inline v1::schedule
+
+// The entries that ask for this list.
+#include <weft/schedule/detail/chosen_tables.hpp>
