@@ -117,6 +117,12 @@ struct settings {
   static_assert(is_free<tensor_axis> && is_free<context_axis> && is_free<expert_axis>,
                 "weft::plan: " WEFT_WORDS_UNUSED_AXIS);
 
+  static constexpr weft::schedule::lower_options options{.recompute = recomputes,
+                                                         .tied = tied,
+                                                         .optimizer = optimizer,
+                                                         .reduce_over_data = reduces_over_data,
+                                                         .receives = weft::schedule::receives_under(model)};
+
   /// The program is one pipeline's: how many of them there are may come later.
   static constexpr bool is_static =
       is_complete && legality.legal() && ranks != dynamic && is_fixed_but_for_data() && micro_batches != dynamic;
@@ -130,10 +136,9 @@ struct proved {};
 template <class Settings>
 struct proved<Settings, true> {
  private:
-  using found = typename proved_program<typename Settings::schedule, Settings::ranks, Settings::micro_batches,
-                                        Settings::recomputes, Settings::tied, Settings::optimizer,
-                                        Settings::reduces_over_data, Settings::model>::type;
-  static constexpr schedule::verdict verdict = found::proof;
+  using found = plan_proof<typename Settings::schedule, Settings::ranks, Settings::micro_batches, Settings::options,
+                           Settings::model>;
+  static constexpr schedule::verdict verdict = found::verdict;
   static_assert(schedule_must_be_playable<verdict.what, verdict.rank, verdict.stage, verdict.micro_batch>::value);
 
   /// By the policy's formula; recompute lengthens a backward by a forward.
@@ -151,10 +156,17 @@ struct proved<Settings, true> {
 
  public:
   /// Known before the job is queued.
-  static constexpr plan_report report = make_report(found::view, verdict, idle_share());
+  static constexpr plan_report report =
+      make_report(found::sample::view, verdict, Settings::micro_batches, idle_share());
 
-  /// The program itself, as constants.
-  [[nodiscard]] static constexpr schedule::program_view const& view() { return found::view; }
+  /// The proof is that of fewer micro-batches, and induction (schedule/induction.hpp): large plans cost no more.
+  static constexpr bool proved_by_induction = found::by_induction;
+
+  /// A program with the slots and the placement of the plan's: its own, or that of the smaller count that proves it.
+  [[nodiscard]] static constexpr schedule::program_view const& sample() { return found::sample::view; }
+
+  /// The program itself, as constants. Made while compiling where it is asked for; `program` makes it at start-up.
+  [[nodiscard]] static constexpr schedule::program_view const& view() { return found::program::view; }
 };
 
 }  // namespace plan_detail
@@ -189,11 +201,17 @@ class plan
   static constexpr int data_ranks = settings::data_ranks;               ///< or `dynamic`
   static constexpr std::int64_t memory_limit = settings::limit::bytes;  ///< 0: none
   using layers = typename settings::layers;                             ///< `stage_layers<>` where cost decides
-  static constexpr schedule::lower_options options{.recompute = settings::recomputes,
-                                                   .tied = settings::tied,
-                                                   .optimizer = settings::optimizer,
-                                                   .reduce_over_data = settings::reduces_over_data,
-                                                   .receives = schedule::receives_under(settings::model)};
+  static constexpr schedule::lower_options options = settings::options;
+
+  /// No count of micro-batches that the schedule's rule allows can be refused when the program starts: few are played
+  /// while compiling, the others follow by induction. False where the schedule does not repeat, the ranks are dynamic,
+  /// or the plan is held to another send model than rendezvous.
+  static constexpr bool proved_for_all_micro_batches = [] {
+    if constexpr (settings::is_complete && settings::ranks != dynamic)
+      return proof_of_all_counts<schedule_policy, settings::ranks, settings::options, settings::model>::value;
+    else
+      return false;
+  }();
 
   /// The program of one pipeline in a world of `world` ranks: checks that the mesh multiplies and the schedule's rule,
   /// lowers, plays. Throws `weft::error`. Does not communicate: every rank makes the same.

@@ -33,7 +33,7 @@ struct proof {
                 "weft::proof: ranks or micro-batches are dynamic; call weft::check_memory when the program starts");
 
  private:
-  static constexpr int stages = Plan::view().stages();
+  static constexpr int stages = Plan::sample().stages();
 
   static constexpr topology::partition_check layer_check() {
     if constexpr (Plan::layers::stages > 0)
@@ -55,13 +55,13 @@ struct proof {
   }
 
   [[nodiscard]] static constexpr memory_needs of_rank(int rank) {
-    return memory_of_rank<Model, Real>(Plan::view(), layers(), Extents, rank);
+    return memory_of_rank<Model, Real>(Plan::sample(), layers(), Extents, rank);
   }
 
  private:
   static constexpr heaviest_rank find_heaviest() {
     if constexpr (layers_found.legal())
-      return memory_of_heaviest<Model, Real>(Plan::view(), layers(), Extents);
+      return memory_of_heaviest<Model, Real>(Plan::sample(), layers(), Extents);
     else
       return {};
   }

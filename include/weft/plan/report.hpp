@@ -23,12 +23,13 @@ struct plan_report {
   double idle_share = 0.0;  ///< of all ranks' time, at F = I = W = 1, B = 2 and no time for hops
 };
 
+/// `program`: one that has the ranks and stages; the rest is in the proof.
 constexpr plan_report make_report(schedule::program_view const& program, schedule::verdict const& proof,
-                                  double idle_share) {
+                                  int micro_batches, double idle_share) {
   plan_report result;
   result.ranks = program.ranks();
   result.stages = program.stages();
-  result.micro_batches = program.micro_batches;
+  result.micro_batches = micro_batches;
   result.actions = proof.actions;
   result.peak_activations = proof.peak_activations;
   result.peak_in_flight = proof.peak_in_flight;
@@ -41,7 +42,8 @@ constexpr plan_report make_report(schedule::program_view const& program, schedul
 
 /// The report of any lowered program.
 constexpr plan_report make_report(schedule::program_view const& program) {
-  return make_report(program, schedule::play(program), schedule::cost(program).idle_share(program.ranks()));
+  return make_report(program, schedule::play(program), program.micro_batches,
+                     schedule::cost(program).idle_share(program.ranks()));
 }
 
 }  // namespace weft::inline v1

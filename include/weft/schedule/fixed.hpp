@@ -4,6 +4,7 @@
 
 #include <weft/config.hpp>
 #include <weft/schedule/program_view.hpp>
+#include <weft/schedule/repetition.hpp>
 #include <weft/schedule/validity.hpp>
 
 namespace weft::inline v1::schedule {
@@ -37,6 +38,9 @@ struct fixed {
     requires requires(values const& self, Writer& put) { self.write_table(0, 0, put); }
   static constexpr void write_table(int ranks, int micro_batches, Writer& put) {
     Values.write_table(ranks, micro_batches, put);
+  }
+  [[nodiscard]] static constexpr repetition repeats(int ranks, int micro_batches) {
+    return repetition_of(Values, ranks, micro_batches);
   }
   [[nodiscard]] static constexpr int peak_activations(int rank, int ranks, int micro_batches) {
     return Values.peak_activations(rank, ranks, micro_batches);

@@ -5,6 +5,7 @@
 #include <weft/config.hpp>
 #include <weft/schedule/op.hpp>
 #include <weft/schedule/program_view.hpp>
+#include <weft/schedule/repetition.hpp>
 #include <weft/schedule/validity.hpp>
 #include <weft/topology/placement.hpp>
 
@@ -37,6 +38,9 @@ struct forward_only {
   static constexpr void write_row(int rank, int /*ranks*/, int micro_batches, Writer& put) {
     for (int micro_batch = 0; micro_batch < micro_batches; ++micro_batch) put(op::forward, rank, micro_batch);
   }
+
+  /// From the first micro-batches on, each further one is one more F on every rank.
+  [[nodiscard]] static constexpr repetition repeats(int /*ranks*/, int /*micro_batches*/) { return {1, 1}; }
 
   /// In micro-batches of one stage.
   [[nodiscard]] static constexpr int peak_activations(int /*rank*/, int /*ranks*/, int /*micro_batches*/) { return 1; }

@@ -5,6 +5,7 @@
 #include <weft/config.hpp>
 #include <weft/schedule/op.hpp>
 #include <weft/schedule/program_view.hpp>
+#include <weft/schedule/repetition.hpp>
 #include <weft/schedule/validity.hpp>
 #include <weft/topology/placement.hpp>
 
@@ -54,6 +55,11 @@ struct one_f_one_b {
     }
     for (int micro_batch = micro_batches - warm; micro_batch < micro_batches; ++micro_batch)
       put(op::backward, rank, micro_batch);
+  }
+
+  /// From p - 1 micro-batches on, each further one is one more pair F, B on every rank.
+  [[nodiscard]] static constexpr repetition repeats(int ranks, int /*micro_batches*/) {
+    return {ranks > 1 ? ranks - 1 : 1, 1};
   }
 
   /// In micro-batches of one stage.

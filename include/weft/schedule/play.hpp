@@ -72,11 +72,8 @@ constexpr verdict advance_constant(scanner<Store> const& scan) {
 /// large plans stay inside the compilers' limits (clang: a million steps per constant).
 template <program_view const& Program, send_model Model = send_model::rendezvous>
 struct static_play {
- private:
   static constexpr detail::play_size size = detail::play_size_of(Program);
   static constexpr detail::scanner<detail::fixed_store<size>> scanned = detail::scan_constant<size>(Program, Model);
-
- public:
   static constexpr verdict value = detail::advance_constant(scanned);
 };
 

@@ -5,6 +5,7 @@
 #include <weft/config.hpp>
 #include <weft/schedule/op.hpp>
 #include <weft/schedule/program_view.hpp>
+#include <weft/schedule/repetition.hpp>
 #include <weft/schedule/validity.hpp>
 #include <weft/topology/placement.hpp>
 
@@ -41,6 +42,9 @@ struct serial {
       put(op::backward, rank, micro_batch);
     }
   }
+
+  /// From the first micro-batches on, each further one is one more F, B on every rank.
+  [[nodiscard]] static constexpr repetition repeats(int /*ranks*/, int /*micro_batches*/) { return {1, 1}; }
 
   /// In micro-batches of one stage.
   [[nodiscard]] static constexpr int peak_activations(int /*rank*/, int /*ranks*/, int /*micro_batches*/) { return 1; }

@@ -6,12 +6,15 @@
 #include <weft/detail/buffer.hpp>
 #include <weft/error.hpp>
 #include <weft/schedule/action.hpp>
+#include <weft/schedule/detail/turns.hpp>
 #include <weft/schedule/program.hpp>
+#include <weft/schedule/repetition.hpp>
 #include <weft/schedule/validity.hpp>
 #include <weft/topology/stage_graph.hpp>
 
 #include <cstdint>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 namespace weft::inline v1::schedule {
@@ -55,6 +58,25 @@ namespace detail {
               {.rank = rank});
 }
 
+[[noreturn]] inline void refuse_repetition(char const* policy, int rank, int micro_batches) {
+  throw error("weft::schedule::" + std::string(policy) + ": repeats() says that rows repeat, but at " +
+                  std::to_string(micro_batches) + " micro-batches the row of rank " + std::to_string(rank) +
+                  " does not grow by one body; correct repeats(), or remove it",
+              {.rank = rank});
+}
+
+constexpr void append_shifted(program& into, action each, int by) {
+  each.micro_batch += static_cast<std::uint32_t>(by);
+  into.append(each);
+}
+
+constexpr bool same_row(row_view left, row_view right) {
+  if (left.size != right.size) return false;
+  for (int index = 0; index < left.size; ++index)
+    if (left[index] != right[index]) return false;
+  return true;
+}
+
 }  // namespace detail
 
 /// What a policy that looks at all ranks at once writes into: `put(rank, op::forward, stage, micro_batch)`, in the
@@ -94,11 +116,11 @@ concept writes_whole_table = requires(Policy const& policy, table_writer& put, i
   policy.write_table(number, number, put);
 };
 
-/// The table of a policy: compute actions alone, before `lower`. Throws `weft::error` with the rule that the shape
-/// breaks, or if the policy writes more into a row than the rank's stages have work for (while compiling: not a
-/// constant). `policy` is an object where chunks and the like come at run time (see schedule/fixed.hpp).
+namespace detail {
+
+/// What the policy's own loops write.
 template <class Policy>
-constexpr program write_table(int ranks, int micro_batches, Policy const& policy = {}) {
+constexpr program write_rows(int ranks, int micro_batches, Policy const& policy) {
   if (validity const found = policy.check(ranks, micro_batches); !found.legal())
     throw error(explain(found, policy.name));
   int const stages = policy.chunks * ranks;
@@ -113,7 +135,7 @@ constexpr program write_table(int ranks, int micro_batches, Policy const& policy
     table_writer put(room);
     policy.write_table(ranks, micro_batches, put);
     for (int rank = 0; rank < ranks; ++rank) {
-      if (put.asked(rank) > room[rank]) detail::refuse_row(policy.name, rank, put.asked(rank), room[rank]);
+      if (put.asked(rank) > room[rank]) refuse_row(policy.name, rank, put.asked(rank), room[rank]);
       for (action const& each : put.row(rank)) result.append(each);
       result.end_row();
     }
@@ -121,12 +143,67 @@ constexpr program write_table(int ranks, int micro_batches, Policy const& policy
     for (int rank = 0; rank < ranks; ++rank) {
       row_writer put(result.cursor(), room[rank]);
       policy.write_row(rank, ranks, micro_batches, put);
-      if (put.refused() > 0) detail::refuse_row(policy.name, rank, put.written() + put.refused(), room[rank]);
+      if (put.refused() > 0) refuse_row(policy.name, rank, put.written() + put.refused(), room[rank]);
       result.advance(put.written());
       result.end_row();
     }
   }
   return result;
+}
+
+/// The bodies of a policy that repeats, for counts of the residue of `micro_batches`.
+template <class Policy>
+constexpr turns turns_of(int ranks, int micro_batches, repetition how, Policy const& policy) {
+  int const base = how.base_of(micro_batches);
+  return turns(write_rows(ranks, base, policy).view(), write_rows(ranks, base + how.step, policy).view(),
+               write_rows(ranks, base + 2 * how.step, policy).view());
+}
+
+/// The rows of a policy that repeats, for a count beyond `how.first + how.step`: prologue, bodies and epilogue, taken
+/// from the rows of the smallest counts.
+template <class Policy>
+constexpr program repeat_rows(int ranks, int micro_batches, repetition how, Policy const& policy) {
+  int const base = how.base_of(micro_batches);
+  program const large = write_rows(ranks, base + how.step, policy);
+  turns const found = turns_of(ranks, micro_batches, how, policy);
+  if (!found.found()) refuse_repetition(policy.name, found.differing, base);
+  int const more = (micro_batches - base) / how.step - 1;  // bodies beyond that of the larger one
+  int capacity = large.action_count();
+  for (int const body : found.body) capacity += more * body;
+  program result(policy.name, topology::stage_graph::copy_of(large.view().graph), micro_batches, policy.work, capacity);
+  for (int rank = 0; rank < ranks; ++rank) {
+    row_view const row = large.view().row(rank);
+    int const end = found.prologue[rank] + found.body[rank];
+    for (int index = 0; index < end; ++index) result.append(row[index]);
+    for (int turn = 1; turn <= more; ++turn)
+      for (int index = found.prologue[rank]; index < end; ++index) append_shifted(result, row[index], turn * how.step);
+    for (int index = end; index < row.size; ++index) append_shifted(result, row[index], more * how.step);
+    result.end_row();
+  }
+  return result;
+}
+
+}  // namespace detail
+
+/// The table of a policy: compute actions alone, before `lower`. Throws `weft::error` with the rule that the shape
+/// breaks, or if the policy writes more into a row than the rank's stages have work for (while compiling: not a
+/// constant), or if it says that its rows repeat and they do not. `policy` is an object where chunks and the like come
+/// at run time (see schedule/fixed.hpp).
+template <class Policy>
+constexpr program write_table(int ranks, int micro_batches, Policy const& policy = {}) {
+  if (validity const found = policy.check(ranks, micro_batches); !found.legal())
+    throw error(explain(found, policy.name));
+  repetition const how = repetition_of(policy, ranks, micro_batches);
+  if (!how.repeats() || micro_batches <= how.first + 2 * how.step)
+    return detail::write_rows(ranks, micro_batches, policy);
+  program repeated = detail::repeat_rows(ranks, micro_batches, how, policy);
+  if (!std::is_constant_evaluated()) {
+    program const written = detail::write_rows(ranks, micro_batches, policy);
+    for (int rank = 0; rank < ranks; ++rank)
+      if (!detail::same_row(written.view().row(rank), repeated.view().row(rank)))
+        detail::refuse_repetition(policy.name, rank, micro_batches);
+  }
+  return repeated;
 }
 
 }  // namespace weft::inline v1::schedule

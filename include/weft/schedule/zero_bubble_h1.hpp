@@ -5,6 +5,7 @@
 #include <weft/config.hpp>
 #include <weft/schedule/op.hpp>
 #include <weft/schedule/program_view.hpp>
+#include <weft/schedule/repetition.hpp>
 #include <weft/schedule/validity.hpp>
 #include <weft/topology/placement.hpp>
 
@@ -61,6 +62,11 @@ struct zero_bubble_h1 {
     int const done = micro_batches > rank ? micro_batches - rank : 0;
     for (int micro_batch = done; micro_batch < micro_batches; ++micro_batch)
       put(op::backward_weight, rank, micro_batch);
+  }
+
+  /// From p - 1 micro-batches on, each further one is one more F, I, W on every rank.
+  [[nodiscard]] static constexpr repetition repeats(int ranks, int /*micro_batches*/) {
+    return {ranks > 1 ? ranks - 1 : 1, 1};
   }
 
   /// In micro-batches of one stage.

@@ -1,0 +1,127 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <weft/config.hpp>
+#include <weft/schedule/detail/cut.hpp>
+#include <weft/schedule/detail/scan.hpp>
+#include <weft/schedule/detail/turns.hpp>
+#include <weft/schedule/lower.hpp>
+#include <weft/schedule/play.hpp>
+#include <weft/schedule/repetition.hpp>
+#include <weft/schedule/verdict.hpp>
+#include <weft/schedule/write_table.hpp>
+
+#include <cstdint>
+
+/// @file
+/// One proof for every number of micro-batches.
+///
+/// Let a policy's rows repeat (repetition.hpp), and let `program` be its table, lowered, for some count M. If a cut
+/// through the rows can be reached under rendezvous, if one body on every rank leads from it to a second cut, and if
+/// the second state is the first with all micro-batches shifted by the body's, then more bodies between the cuts change
+/// nothing: each of them leads from that state to the same state again, and what follows the second cut follows still.
+/// So the play of M is a proof for M + step, M + 2 step, ...
+///
+/// * The state: how far each rank is; which passes of which micro-batches are done; which sends and receives are
+/// posted;
+///   what was added to each gradient last. Slots are in it without being compared: which slot an action takes is the
+///   choice of `lower`, which finds one as long as no more are in use than the proof counted, and how many are in use
+///   follows from the passes done and the messages posted.
+/// * Rows wait for named messages only, so the order in which ranks are advanced does not matter, and a cut that can be
+///   reached can be gone on from.
+/// * `lower` writes a row in one pass. What it writes for an action depends on the slot counts, which are the same for
+///   all these M, and on what is posted and in use at that point, which is the state again; so bodies of the table are
+///   bodies of the lowered program.
+/// * The figures (peaks, tags, order of accumulation) are those of M; the number of actions grows by the body's.
+///
+/// Makespans are not covered; `cost` plays. Nor is `in_issue_order`: its programs are played directly.
+namespace weft::inline v1::schedule {
+
+enum class induction_fault : std::uint8_t {
+  none,
+  does_not_repeat,  ///< the policy does not say that it repeats
+  rows_differ,      ///< the rows of neighbouring counts do not differ by one body
+  not_playable,     ///< the program of `micro_batches` has a defect, see `found`
+  no_cut            ///< no cut leads to itself: too few micro-batches, or the body leaves something else behind
+};
+
+/// The answer for one policy, number of ranks and residue.
+struct induction {
+  induction_fault fault = induction_fault::does_not_repeat;
+  int micro_batches = 0;  ///< the count that was played; every larger one of the same residue is proved by it
+  int step = 0;
+  int rank = -1;       ///< where the rows differ
+  int turn = -1;       ///< bodies in front of the cut, on the rank with the most
+  int body = 0;        ///< actions of one body, over all ranks
+  verdict found = {};  ///< of the play
+
+  [[nodiscard]] constexpr bool holds() const { return fault == induction_fault::none; }
+
+  /// The verdict for a larger count of the same residue.
+  [[nodiscard]] constexpr verdict of(int count) const {
+    verdict result = found;
+    result.actions += (count - micro_batches) / step * body;
+    return result;
+  }
+};
+
+namespace detail {
+
+/// `program`: lowered from the table of `found`, scanned and played.
+template <class Store>
+constexpr induction induce(scanner<Store> const& scan, verdict const& played, turns const& found, int base) {
+  program_view const& program = scan.program;
+  induction result{induction_fault::not_playable, program.micro_batches, found.step, -1, -1, 0, played};
+  if (!played.playable()) return result;
+  result.fault = induction_fault::no_cut;
+  int const bodies = (program.micro_batches - base) / found.step;
+  cut_pair cuts(program.ranks());
+  for (int tried = 0; tried < bodies; ++tried) {
+    int const turn = (bodies / 2 + bodies - 1 + tried) % bodies;  // the middle first: neither filling nor draining
+    if (!reach(scan, found, turn, cuts)) continue;
+    cut_state before(program);
+    cut_state after(program);
+    result.body = 0;
+    for (int rank = 0; rank < program.ranks(); ++rank) {
+      row_view const row = program.row(rank);
+      for (int index = 0; index < cuts.second[rank]; ++index) {
+        after.see(row[index]);
+        if (index < cuts.first[rank]) before.see(row[index]);
+      }
+      result.body += cuts.second[rank] - cuts.first[rank];
+    }
+    if (!before.leads_to(after, found.step)) continue;
+    result.fault = induction_fault::none;
+    result.turn = turn;
+    return result;
+  }
+  return result;
+}
+
+}  // namespace detail
+
+/// The smallest count of the same residue as `micro_batches` that can have a cut: bodies for the receives that are
+/// posted ahead, and for every send slot to be used again.
+constexpr int first_count(int micro_batches, repetition how, lower_options const& options) {
+  int const bodies = (options.receive_ahead + options.send_slots + how.step - 1) / how.step + 1;
+  return how.base_of(micro_batches) + how.step * bodies;
+}
+
+/// One attempt with one count: lowers the policy's table, plays it, and looks for a cut.
+template <class Policy>
+constexpr induction induce(int ranks, int micro_batches, lower_options const& options, Policy const& policy = {}) {
+  repetition const how = repetition_of(policy, ranks, micro_batches);
+  if (!how.repeats() || micro_batches < how.first + how.step) return {};
+  detail::turns const found_turns = detail::turns_of(ranks, micro_batches, how, policy);
+  if (!found_turns.found())
+    return {induction_fault::rows_differ, micro_batches, how.step, found_turns.differing, -1, 0, {}};
+  program const lowered = lower(write_table(ranks, micro_batches, policy).view(), options);
+  detail::scanner<> scan(lowered.view(), send_model::rendezvous);
+  scan.run(nullptr);
+  verdict found = scan.report.found;
+  if (found.playable()) detail::advance(scan, found);
+  return detail::induce(scan, found, found_turns, how.base_of(micro_batches));
+}
+
+}  // namespace weft::inline v1::schedule
