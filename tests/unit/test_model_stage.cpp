@@ -115,6 +115,13 @@ struct rig {
     views out = edge(each, micro_batch, false, true);
     stage.forward(context, in, out);
   }
+  void backward(int each, int micro_batch, int slot) {
+    context.set(each, micro_batch, slot, 0);
+    views const in = edge(each - 1, micro_batch, false);
+    views const grad_out = edge(each, micro_batch, true);
+    views grad_in = edge(each - 1, micro_batch, true, true);
+    stage.backward(context, in, grad_out, grad_in);
+  }
   void backward_input(int each, int micro_batch, int slot, int weight_slot) {
     context.set(each, micro_batch, slot, weight_slot);
     views const in = edge(each - 1, micro_batch, false);
@@ -135,14 +142,18 @@ struct rig {
     for (double const part : stage.loss_sums()) sum += part;
     return sum / static_cast<double>(batch.counted_tokens);
   }
-  /// One micro-batch after the other, B as I then W.
-  double train(weft::model::token_batch const& batch, bool recompute = false) {
+  /// One micro-batch after the other, B as I then W or in one piece.
+  double train(weft::model::token_batch const& batch, bool recompute = false, bool whole = false) {
     stage.begin(batch);
     stage.parameters().zero_gradients(space());
     for (int micro_batch = 0; micro_batch < batch.micro_batches; ++micro_batch) {
       for (int each = 0; each < stages; ++each) forward(each, micro_batch, 0);
       for (int each = stages - 1; each >= 0; --each) {
         if (recompute) forward(each, micro_batch, 1);
+        if (whole) {
+          backward(each, micro_batch, recompute ? 1 : 0);
+          continue;
+        }
         backward_input(each, micro_batch, recompute ? 1 : 0, 0);
         backward_weight(each, micro_batch, recompute ? 1 : 0, 0);
       }
@@ -283,6 +294,20 @@ TEST_CASE_TEMPLATE("model_stage: B is I then W, however late W comes", Rig, floa
   for (double const part : apart.stage.loss_sums()) sum += part;
   CHECK(sum / static_cast<double>(batch.counted_tokens) == loss);
   CHECK(apart.gradients() == together.gradients());
+
+  // B in one piece, with the weight context of one layer at a time; all layers in one stage, too.
+  for (auto const& ranges : {std::vector<layer_range>{{0, 2}, {2, 4}}, std::vector<layer_range>{{0, 4}},
+                             std::vector<layer_range>{{0, 1}, {1, 1}, {1, 4}}}) {
+    Rig whole(ranges);
+    auto const before = whole.stage.buffer_bytes();
+    CHECK(whole.train(batch, false, true) == loss);
+    CHECK(whole.gradients() == together.gradients());
+    CHECK(whole.stage.buffer_bytes() > before);
+    auto const once = whole.stage.buffer_bytes();
+    whole.train(batch, true, true);
+    CHECK(whole.gradients() == together.gradients());
+    CHECK(whole.stage.buffer_bytes() == once);
+  }
 }
 
 TEST_CASE("model_stage: recompute makes the same bits, dropout on") {

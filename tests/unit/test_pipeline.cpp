@@ -114,6 +114,25 @@ TEST_CASE("pipeline: a program that nobody's policy wrote, with late weight grad
   CHECK(run(all_weights_last(5, 2, 4)) == serial);
 }
 
+TEST_CASE("pipeline: B beside I and W on one stage leaves what waits for its W alone") {
+  // One rank: I0 waits for its W while B1 runs, and I2 while B3 does.
+  program table("mixed", weft::topology::stage_graph::chain(1), 4, {}, 10);
+  for (int k = 0; k < 4; ++k) table.append(weft::schedule::make_action(op::forward, 0, k));
+  for (int k : {0, 2}) {
+    table.append(weft::schedule::make_action(op::backward_input, 0, k));
+    table.append(weft::schedule::make_action(op::backward, 0, k + 1));
+    table.append(weft::schedule::make_action(op::backward_weight, 0, k));
+  }
+  table.end_row();
+  auto const mixed = run(weft::schedule::lower(table.view(), no_optimizer()));
+  // The same order of additions without halves: 1 0 3 2.
+  program plain("plain", weft::topology::stage_graph::chain(1), 4, {}, 8);
+  for (int k = 0; k < 4; ++k) plain.append(weft::schedule::make_action(op::forward, 0, k));
+  for (int k : {1, 0, 3, 2}) plain.append(weft::schedule::make_action(op::backward, 0, k));
+  plain.end_row();
+  CHECK(mixed == run(weft::schedule::lower(plain.view(), no_optimizer())));
+}
+
 TEST_CASE("pipeline: B calls both halves, or backward in one piece, with the same bits") {
   auto const split = run(make<weft::schedule::one_f_one_b>(3, 4));
   CHECK(run<toy::whole_stage>(make<weft::schedule::one_f_one_b>(3, 4)) == split);

@@ -39,7 +39,8 @@ concept whole_backward_stage = requires(Stage& stage, Context& context, Views co
 };
 
 /// Backward in halves, as zero-bubble schedules need it. `in` and `grad_out` stay valid until `backward_weight` has
-/// returned. Where a program says B, the engine calls both halves in turn, so B equals I then W bit for bit.
+/// returned. Where a program says B, the engine calls `backward` if the stage has that too, and else both halves in
+/// turn. A stage that has both owes equal bits, and may need less memory for `backward`.
 template <class Stage, class Context, class Views>
 concept split_backward_stage = requires(Stage& stage, Context& context, Views const& in, Views const& grad_out,
                                         Views& grad_in) {

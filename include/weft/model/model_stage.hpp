@@ -38,7 +38,8 @@ namespace weft::inline v1::model {
 /// stage is data, and no bit of any result depends on it.
 ///
 /// Memory: one activation slot of a stage holds what its layers keep and the outputs between them; one weight-context
-/// slot holds what I leaves for W; the rank has one workspace. Nothing here communicates.
+/// slot holds what I leaves for W of all its layers, and B needs that of one layer; the rank has one workspace. Nothing
+/// here communicates.
 template <class Model, class Real, class Space>
 class model_stage {
  public:
@@ -147,6 +148,36 @@ class model_stage {
     if (data.range.last == Model::layer_count) last_forward_ = {where.stage(), where.slot(), size};
   }
 
+  /// B: both halves of one layer after the other, so that one layer's weight context is alive at a time. The same bits
+  /// as I and then W, since no layer's halves read what another layer's write.
+  void backward(context_type& where, views const& in, views const& grad_out, views& grad_in) {
+    stage_data& data = begin_call(where);
+    extents const size = size_of(where.micro_batch());
+    Real* const leaves = grad_in.empty() ? nullptr : sized(grad_in, data.range.first, size);
+    Real const* from = input(grad_out);
+    if (data.layers.empty()) {
+      copy(where.space(), from, leaves, data.range.first, size);
+      return;
+    }
+    if (both_halves_.extent(0) < both_halves_bytes_)
+      both_halves_ = bytes(Kokkos::view_alloc(std::string("weft::weight_context"), Kokkos::WithoutInitializing),
+                           both_halves_bytes_);
+    arena room(both_halves_.data());
+    Real* gradients[2] = {};  // of what lies between two layers: the one that is read and the one that is written
+    for (Real*& each : gradients) each = room.take<Real>(Model::boundary_elements(largest_));
+    std::byte* const kept = room.take<std::byte>(0);
+    for (std::size_t index = data.layers.size(); index-- > 0;) {
+      Real* const to = index == 0 ? leaves : gradients[index % 2];
+      call_backward(where, data, index, in, size,
+                    [&](auto layer, auto const& inner, Real const* fed, std::byte* saved) {
+                      decltype(layer)::type::backward_input(inner, fed, from, to, saved, kept);
+                      decltype(layer)::type::backward_weight(inner, fed, from, saved, kept);
+                    });
+      from = to;
+      where.progress();
+    }
+  }
+
   /// I: the gradient of the stage's input, and in the weight-context slot what W will need.
   void backward_input(context_type& where, views const& in, views const& grad_out, views& grad_in) {
     stage_data& data = begin_call(where);
@@ -234,7 +265,7 @@ class model_stage {
 
   /// Bytes that this rank holds for activations, weight contexts and workspace together.
   [[nodiscard]] std::size_t buffer_bytes() const {
-    std::size_t sum = workspace_.extent(0);
+    std::size_t sum = workspace_.extent(0) + both_halves_.extent(0);
     for (stage_data const& each : stages_) sum += each.activations.extent(0) + each.weight_contexts.extent(0);
     return sum;
   }
@@ -336,6 +367,12 @@ class model_stage {
             saved.take<std::byte>(static_cast<std::int64_t>(layer::template saved_bytes<Real>(largest_))));
         place.output = saved.used();
         if (number + 1 < data.range.last) static_cast<void>(saved.take<Real>(layer::output_elements(largest_)));
+        arena one_layer;
+        for (int gradient = 0; gradient < 2; ++gradient)
+          static_cast<void>(one_layer.take<Real>(Model::boundary_elements(largest_)));
+        static_cast<void>(
+            one_layer.take<std::byte>(static_cast<std::int64_t>(layer::template weight_context_bytes<Real>(largest_))));
+        both_halves_bytes_ = (std::max)(both_halves_bytes_, one_layer.used());
         place.kept = kept.used();
         static_cast<void>(
             kept.take<std::byte>(static_cast<std::int64_t>(layer::template weight_context_bytes<Real>(largest_))));
@@ -487,6 +524,8 @@ class model_stage {
   std::vector<int> layer_of_entry_;
   std::vector<stage_data> stages_;
   bytes workspace_;
+  bytes both_halves_;  ///< of B: two gradients between layers, and one layer's weight context
+  std::size_t both_halves_bytes_ = 0;
   token_view inputs_;
   token_view targets_;
   sum_view loss_sums_;

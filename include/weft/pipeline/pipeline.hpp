@@ -71,7 +71,8 @@ class pipeline final : private progress_source {
     for (instruction const& each : instructions_) require_stage_offers(each);
     auto const lock = door_.launch_lock();
     for (int stage_index = 0; stage_index < program.stages(); ++stage_index)
-      if (program.graph.rank_of(stage_index) == door.rank()) stage_.prepare(stage_index, program.slots[stage_index]);
+      if (program.graph.rank_of(stage_index) == door.rank())
+        stage_.prepare(stage_index, slots_with_both_halves(program.slots[stage_index], stage_index));
     buffers_.reserve(list.buffers.size());
     for (buffer_need const& need : list.buffers) {
       boundary const forward = checked_boundary(stage_.boundary(program.graph.edges[need.edge]));
@@ -148,6 +149,20 @@ class pipeline final : private progress_source {
       refuse("has no step(stage); add it, or lower the program without an optimizer step");
   }
 
+  /// Where a program has I and W as well as B for one stage, B's halves meet in a weight context of their own, so that
+  /// they do not write over one that waits for its W.
+  [[nodiscard]] schedule::slot_counts slots_with_both_halves(schedule::slot_counts slots, int stage) {
+    if (is_whole || slots.weight_context == 0) return slots;
+    bool has_both = false;
+    for (instruction& each : instructions_)
+      if (each.what == schedule::op::backward && each.stage == stage) {
+        each.weight_slot = slots.weight_context;
+        has_both = true;
+      }
+    slots.weight_context += has_both ? 1 : 0;
+    return slots;
+  }
+
   void play() {
     auto const start = clock::now();
     step_begin_ = start;
@@ -196,11 +211,11 @@ class pipeline final : private progress_source {
       case op::forward:
       case op::recompute: stage_.forward(context_, in_, out_); break;
       case op::backward:
-        if constexpr (is_split) {
+        if constexpr (is_whole) {
+          stage_.backward(context_, in_, gradient_out_, gradient_in_);
+        } else if constexpr (is_split) {
           stage_.backward_input(context_, in_, gradient_out_, gradient_in_);
           stage_.backward_weight(context_, in_, gradient_out_);
-        } else if constexpr (is_whole) {
-          stage_.backward(context_, in_, gradient_out_, gradient_in_);
         }
         break;
       case op::backward_input:

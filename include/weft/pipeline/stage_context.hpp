@@ -29,7 +29,8 @@ class stage_context {
   /// Where F keeps what backward reads: 0 .. slot_counts::activation - 1 of this stage.
   [[nodiscard]] int slot() const { return slot_; }
 
-  /// Where I keeps what W reads: 0 .. slot_counts::weight_context - 1 of this stage. B uses slot 0 for both halves.
+  /// Where I keeps what W reads: 0 .. slot_counts::weight_context - 1 of this stage, as `prepare` was told; 0 where B
+  /// does both and no I and W come apart.
   [[nodiscard]] int weight_slot() const { return weight_slot_; }
 
   /// The instance to launch on. The engine fences it once after the call, before anything is sent.

@@ -17,7 +17,7 @@ struct memory_needs {
   std::int64_t gradients = 0;        ///< one accumulator per use site
   std::int64_t optimizer = 0;        ///< two moments, two version slots each
   std::int64_t activations = 0;      ///< as many as the rank's slots
-  std::int64_t weight_contexts = 0;  ///< between I and W; one where B does both
+  std::int64_t weight_contexts = 0;  ///< between I and W; of one layer where B does both
   std::int64_t wire = 0;             ///< buffers of boundaries, and of tied parameters' gradients from other ranks
   std::int64_t workspace = 0;
 
@@ -82,6 +82,15 @@ constexpr std::int64_t tied_from_elsewhere(schedule::program_view const& program
   return numbers;
 }
 
+/// Whether a rank's row has a B of this stage.
+constexpr bool has_whole_backward(schedule::program_view const& program, int rank, int stage) {
+  if (!program.work.backward) return false;
+  if (program.slots[stage].weight_context == 0) return true;
+  for (schedule::action const& each : program.row(rank))
+    if (each.what == schedule::op::backward && each.stage == stage) return true;
+  return false;
+}
+
 /// A wire buffer: a prefix of 128 bytes, then the components, each at a multiple of 64.
 constexpr std::int64_t wire_bytes(std::int64_t payload) { return 128 + (payload + 63) / 64 * 64; }
 
@@ -107,11 +116,14 @@ constexpr memory_needs memory_of_rank(schedule::program_view const& program, top
   memory_needs needs;
   std::int64_t const boundary = plan_detail::wire_bytes(static_cast<std::int64_t>(Model::boundary_elements(largest)) *
                                                         std::int64_t{sizeof(Real)});
+  std::int64_t const gradient =
+      static_cast<std::int64_t>(Model::boundary_elements(largest)) * std::int64_t{sizeof(Real)};
+  std::int64_t one_layer = 0;
   for (int stage = 0; stage < program.stages(); ++stage) {
     if (program.graph.rank_of(stage) != rank) continue;
     schedule::slot_counts const& slots = program.slots[stage];
     int const activation_slots = slots.activation > 1 ? slots.activation : 1;
-    int const context_slots = !program.work.backward ? 0 : slots.weight_context > 1 ? slots.weight_context : 1;
+    bool const has_whole = plan_detail::has_whole_backward(program, rank, stage);
     topology::layer_range const held = layers[stage];
     for (int layer = held.first; layer < held.last; ++layer) {
       std::int64_t const parameters = plan_detail::held_parameters<Model>(layer) * std::int64_t{sizeof(Real)};
@@ -121,7 +133,10 @@ constexpr memory_needs memory_of_rank(schedule::program_view const& program, top
         needs.optimizer += 4 * parameters;
       }
       needs.activations += activation_slots * plan_detail::activation_bytes<Model, Real>(layer, largest);
-      needs.weight_contexts += context_slots * plan_detail::weight_context_bytes<Model, Real>(layer, largest);
+      std::int64_t const context = plan_detail::weight_context_bytes<Model, Real>(layer, largest);
+      needs.weight_contexts += slots.weight_context * context;
+      // A layer's context holds the gradient of its input; B needs that of its output beside it.
+      if (has_whole && context + gradient > one_layer) one_layer = context + gradient;
       std::int64_t const workspace = plan_detail::workspace_bytes<Model, Real>(layer, largest);
       if (workspace > needs.workspace) needs.workspace = workspace;
     }
@@ -132,6 +147,7 @@ constexpr memory_needs memory_of_rank(schedule::program_view const& program, top
         needs.wire += (slots.send_forward + slots.receive_backward + (program.recomputes ? 1 : 0)) * boundary;
     }
   }
+  needs.weight_contexts += one_layer;
   if (program.work.backward)
     needs.wire += plan_detail::tied_from_elsewhere<Model>(program, layers, rank) * std::int64_t{sizeof(Real)};
   return needs;

@@ -67,6 +67,9 @@ class training_stage {
   void backward_input(context& where, views const& in, views const& gradient_out, views& gradient_in) {
     model_.backward_input(where, in, gradient_out, gradient_in);
   }
+  void backward(context& where, views const& in, views const& gradient_out, views& gradient_in) {
+    model_.backward(where, in, gradient_out, gradient_in);
+  }
   void backward_weight(context& where, views const& in, views const& gradient_out) {
     model_.backward_weight(where, in, gradient_out);
   }
