@@ -18,6 +18,8 @@
 #include <weft/schedule/program.hpp>
 #include <weft/schedule/serial.hpp>
 #include <weft/schedule/shape.hpp>
+#include <weft/schedule/v_half.hpp>
+#include <weft/schedule/v_min.hpp>
 #include <weft/schedule/validity.hpp>
 #include <weft/schedule/write_table.hpp>
 #include <weft/schedule/zero_bubble_auto.hpp>
@@ -233,5 +235,3 @@ inline std::string canonical_name(std::string_view name) {
 
 // What two of the entries point to needs the list itself.
 #include <weft/schedule/compare_schedules.hpp>
-#include <weft/schedule/v_half.hpp>
-#include <weft/schedule/v_min.hpp>
