@@ -7,6 +7,8 @@
 #include <weft/schedule/repetition.hpp>
 #include <weft/schedule/validity.hpp>
 
+#include <type_traits>
+
 namespace weft::inline v1::schedule {
 
 /// A schedule with parameters exists twice: as an object whose members are set when the program starts, and as a policy
@@ -19,7 +21,7 @@ namespace weft::inline v1::schedule {
 ///     write_table<example<2>>(ranks, micro_batches);               // this, where chunks is 2
 template <auto Values>
 struct fixed {
-  using values = decltype(Values);
+  using values = std::remove_cvref_t<decltype(Values)>;  // nvcc calls it a reference to const
   using placement = typename values::placement;
   static constexpr char const* name = Values.name;
   static constexpr int chunks = Values.chunks;
