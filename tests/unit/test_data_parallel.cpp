@@ -215,6 +215,25 @@ TEST_CASE("data parallel: a number that is not finite in one replica skips the s
   });
 }
 
+TEST_CASE("data parallel: what a plan counts for the sums is enough, and not twice as much") {
+  in_process::run(4, [&](endpoint& door) {
+    weft::train::trainer_options options;
+    options.extents = {2, length};
+    weft::train::trainer<tiny, float, space> trainer(
+        weft::schedule::make_program("1f1b", 2, 2, {.reduce_over_data = true}), door, options);
+    auto const layers = weft::partition_of<tiny>(2, options.extents);
+    int const rank = trainer.ranks().pipeline().rank();
+    auto const with = weft::memory_of_rank<tiny>(trainer.program(), layers, options.extents, rank);
+    auto const alone = weft::schedule::make_program("1f1b", 2, 2);
+    auto const without = weft::memory_of_rank<tiny>(alone.view(), layers, options.extents, rank);
+    auto const counted = with.total() - without.total();
+    auto const held = static_cast<std::int64_t>(trainer.stage().reduction_bytes());
+    CHECK(held > 0);
+    CHECK(held <= counted);
+    CHECK(counted < 3 * held);  // two ranks add halves of a buffer
+  });
+}
+
 TEST_CASE("data parallel: what does not go together is refused with what would") {
   CHECK(message_of(4, {.schedule = "1f1b", .data_ranks = 2}) == "no error");
   CHECK(message_of(5, {.schedule = "1f1b", .data_ranks = 2}).find("5 ranks are no multiple of that; start 6") !=

@@ -37,6 +37,12 @@ struct step_list {
   [[nodiscard]] constexpr int size() const { return steps.size(); }
 };
 
+/// Bytes of one message when a list is run (transport/running_collective.hpp): small enough that adding one overlaps
+/// with moving the next, large enough that its handshake, for which both ranks must be running, does not count
+/// (measured: docs/collectives.md). And how many may have arrived and wait to be added. Here, since plans count them.
+inline constexpr std::int64_t segment_bytes = std::int64_t{1} << 20;
+inline constexpr int scratch_segments = 4;
+
 /// First element of a chunk, of `elements` in all; sizes differ by at most one, larger first, and may be 0.
 constexpr std::int64_t chunk_begin(std::int64_t elements, int chunks, int chunk) {
   std::int64_t const base = elements / chunks;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <weft/collective/step_list.hpp>
 #include <weft/concepts/plannable_model.hpp>
 #include <weft/config.hpp>
 #include <weft/schedule/program_view.hpp>
@@ -18,7 +19,7 @@ struct memory_needs {
   std::int64_t optimizer = 0;        ///< two moments, two version slots each
   std::int64_t activations = 0;      ///< as many as the rank's slots
   std::int64_t weight_contexts = 0;  ///< between I and W; of one layer where B does both
-  std::int64_t wire = 0;             ///< buffers of boundaries, and of tied parameters' gradients from other ranks
+  std::int64_t wire = 0;             ///< buffers of boundaries, of tied gradients from other ranks, of sums over data
   std::int64_t workspace = 0;
 
   [[nodiscard]] constexpr std::int64_t total() const {
@@ -131,6 +132,10 @@ constexpr memory_needs memory_of_rank(schedule::program_view const& program, top
       if (program.work.backward) {
         needs.gradients += parameters;
         needs.optimizer += 4 * parameters;
+      }
+      if (program.work.reduces_over_data) {
+        std::int64_t const scratch = collective::scratch_segments * collective::segment_bytes;
+        needs.wire += parameters < scratch ? parameters : scratch;
       }
       needs.activations += activation_slots * plan_detail::activation_bytes<Model, Real>(layer, largest);
       std::int64_t const context = plan_detail::weight_context_bytes<Model, Real>(layer, largest);

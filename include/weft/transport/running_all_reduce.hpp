@@ -18,7 +18,7 @@
 namespace weft::inline v1::transport {
 
 struct all_reduce_options {
-  std::int64_t segment_elements = 0;  ///< of one message; 0: `default_segment_bytes`. Changes no bit of the result
+  std::int64_t segment_elements = 0;  ///< of one message; 0: `collective::segment_bytes`. Changes no bit of the result
 };
 
 /// A sum over ranks under way in host memory, by one of weft's step lists or by the transport's library. Never blocks:
@@ -99,7 +99,7 @@ class running_all_reduce {
  private:
   static constexpr bool has_summand = std::is_same_v<Number, float> || std::is_same_v<Number, double>;
   static constexpr std::int64_t default_segment_elements =
-      default_segment_bytes / static_cast<std::int64_t>(sizeof(Number));
+      collective::segment_bytes / static_cast<std::int64_t>(sizeof(Number));
 
   [[nodiscard]] int own_global_rank() const { return door_.global_rank(door_.rank()); }
 

@@ -20,10 +20,6 @@
 
 namespace weft::inline v1::transport {
 
-/// Bytes of one message of a collective: small enough that adding one overlaps with moving the next, large enough that
-/// its handshake, for which both ranks must be running, does not count (measured: docs/collectives.md).
-inline constexpr std::int64_t default_segment_bytes = std::int64_t{1} << 20;
-
 /// One step list under way over an endpoint, in host memory. Never blocks: `advance` posts, tests and adds. Collective
 /// over the endpoint's ranks: all of them construct it and start it with the same list, sizes and tag. Any number may
 /// be under way at once, each with a tag of its own; they move only while they are advanced, so a rank that waits for
@@ -46,7 +42,7 @@ class running_collective {
  public:
   /// `what` names the operation in messages and must outlive this object. Does not communicate.
   running_collective(endpoint& door, collective::step_list const& list, std::int64_t elements, int tag,
-                     char const* what, std::int64_t segment_elements = default_segment_bytes / sizeof(Number))
+                     char const* what, std::int64_t segment_elements = collective::segment_bytes / sizeof(Number))
       : door_(door),
         tag_(tag),
         what_(what) {
@@ -359,7 +355,7 @@ class running_collective {
 
   static constexpr std::size_t most_posted_sends = 16;
   static constexpr std::size_t most_posted_receives = 8;
-  static constexpr std::size_t most_scratch_segments = 4;
+  static constexpr std::size_t most_scratch_segments = collective::scratch_segments;
 
   endpoint& door_;
   int tag_;
