@@ -35,6 +35,13 @@ static_assert(formulas_hold<schedule::one_f_one_b, 3, 5>() && formulas_hold<sche
 static_assert(formulas_hold<schedule::zero_bubble_h1, 3, 5>() && formulas_hold<schedule::zero_bubble_h1, 4, 2>());
 static_assert(formulas_hold<schedule::interleaved_1f1b<2>, 3, 7>() &&
               formulas_hold<schedule::interleaved_1f1b<3, 4>, 3, 8>());
+static_assert(formulas_hold<schedule::eager_1f1b, 3, 7>() && formulas_hold<schedule::breadth_first<2>, 2, 3>());
+static_assert(formulas_hold<schedule::interleaved_zero_bubble<2>, 2, 3>() &&
+              formulas_hold<schedule::zero_bubble_h2, 3, 6>());
+static_assert(formulas_hold<schedule::zero_bubble_v, 2, 4>() && formulas_hold<schedule::v_half, 2, 2>());
+static_assert(formulas_hold<schedule::v_min, 2, 2>() && formulas_hold<schedule::wave<1>, 2, 2>());
+static_assert(formulas_hold<schedule::dual_pipe, 2, 4>() && formulas_hold<schedule::dual_pipe_v, 2, 4>() &&
+              formulas_hold<schedule::chimera, 2, 4>());
 static_assert(formulas_hold<schedule::one_f_one_b, 5, 5>() && formulas_hold<schedule::forward_only, 3, 4>());
 
 // --- plans -----------------------------------------------------------------------------------------------------------
@@ -49,6 +56,10 @@ static_assert(plan<schedule::gpipe, pipeline_ranks<2>, micro_batches<8>, schedul
 using zero_bubble = plan<schedule::zero_bubble_h1, pipeline_ranks<4>, micro_batches<8>>;
 static_assert(zero_bubble::report.peak_activations == 4 && zero_bubble::report.peak_weight_contexts == 4);
 static_assert(zero_bubble::report.idle_share == 3.0 / 27.0 && zero_bubble::splits_backward);
+using two_copies = plan<schedule::dual_pipe, pipeline_ranks<2>, micro_batches<4>>;
+static_assert(two_copies::report.stages == 2 && two_copies::report.peak_activations == 3);
+using in_waves = plan<schedule::wave<2>, pipeline_ranks<2>, micro_batches<2>>;
+static_assert(in_waves::report.stages == 8 && in_waves::report.peak_activations <= 8);
 using interleaved = plan<schedule::interleaved_1f1b<2>, pipeline_ranks<4>, micro_batches<8>>;
 static_assert(interleaved::report.stages == 8 && interleaved::report.peak_activations == 11);
 static_assert(interleaved::report.idle_share == 9.0 / 57.0);

@@ -27,6 +27,8 @@ struct schedule_must_be_legal {
   static_assert(Broken != schedule::rule::needs_even_micro_batches,
                 "weft::schedule: " WEFT_WORDS_NEEDS_EVEN_MICRO_BATCHES);
   static_assert(Broken != schedule::rule::micro_batches_per_rank, "weft::schedule: " WEFT_WORDS_MICRO_BATCHES_PER_RANK);
+  static_assert(Broken != schedule::rule::needs_a_wave, "weft::schedule: " WEFT_WORDS_NEEDS_A_WAVE);
+  static_assert(Broken != schedule::rule::needs_even_chunks, "weft::schedule: " WEFT_WORDS_NEEDS_EVEN_CHUNKS);
   static_assert(Broken != schedule::rule::needs_a_group, "weft::schedule: " WEFT_WORDS_NEEDS_A_GROUP);
   static_assert(Broken != schedule::rule::group_fits, "weft::schedule: " WEFT_WORDS_GROUP_FITS);
   static_assert(Broken != schedule::rule::limit_holds_one, "weft::schedule: " WEFT_WORDS_LIMIT_HOLDS_ONE);

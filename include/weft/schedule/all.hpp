@@ -45,8 +45,11 @@
 #include <weft/schedule/table.hpp>
 #include <weft/schedule/tags.hpp>
 #include <weft/schedule/timing.hpp>
+#include <weft/schedule/v_half.hpp>
+#include <weft/schedule/v_min.hpp>
 #include <weft/schedule/validity.hpp>
 #include <weft/schedule/verdict.hpp>
+#include <weft/schedule/wave.hpp>
 #include <weft/schedule/write_table.hpp>
 #include <weft/schedule/zero_bubble_auto.hpp>
 #include <weft/schedule/zero_bubble_h1.hpp>

@@ -21,6 +21,7 @@
 #include <weft/schedule/v_half.hpp>
 #include <weft/schedule/v_min.hpp>
 #include <weft/schedule/validity.hpp>
+#include <weft/schedule/wave.hpp>
 #include <weft/schedule/write_table.hpp>
 #include <weft/schedule/zero_bubble_auto.hpp>
 #include <weft/schedule/zero_bubble_h1.hpp>
@@ -165,6 +166,9 @@ inline constexpr schedule_entry schedules[] = {
                           "where zb-v does not fit", "Qi et al., arXiv 2405.15362"),
     detail::entry<v_min>("vmin", "any", "at most (4 p - 4) F where F = I = W", "at most min(2 floor((p + 4) / 3), 2 M)",
                          "1", "where nothing else fits", "Qi et al., arXiv 2405.15362"),
+    detail::entry<wave_values, takes{.chunks = true, .waves = true}>(
+        "hanayo", "any; chunks 2 a wave", "falls with the number of waves", "at most min(p, M) v", "1",
+        "few micro-batches and fast links, without a second copy of the model", "Liu et al., Hanayo, arXiv 2308.15762"),
     detail::entry<dual_pipe_v>("dualpipev", "M >= 2 p", "(p - 1)(2 F + I - W) where W <= I <= F", "2 p + 1", "1",
                                "where experts' messages can hide behind another pass", "DeepSeek-AI, DualPipe"),
     detail::entry<dual_pipe>("dualpipe", "p even, M even, M >= 2 p", "(p / 2 - 1)(2 F + I - W) where W <= I <= F",

@@ -17,8 +17,8 @@ namespace weft::inline v1::schedule {
 /// heuristic: ranks take what is ready in a fixed order of preference, W when nothing else is; of two such orders the
 /// shorter one, at equal durations, is written.
 ///
-///     rank 0  0F0 0F1 0F2 3F0 3I0 3W0 3F1 3I1 0I0 3W1 0W0 0F3 3F2 3I2 0I1 0W1 3W2 3F3 3I3 0I2 0W2 3W3 0I3 0W3 ...
-///     rank 1  ... 1F0 2F0 1F1 2F1 2I0 1I0 2W0 2I1 1W0 1F2 2F2 1I1 1W1 2I2 1F3 2F3 2W1 1I2 1W2 2I3 1I3 2W2 2W3 1W3
+///     rank 0  0F0 0F1 0F2 3F0 3I0 3W0 3F1 0I0 3I1 0W0 3W1 3F2 3I2 0I1 3W2 0I2 0F3 0W1 0W2 3F3 3I3 3W3 ... 0I3 0W3
+///     rank 1  ... 1F0 2F0 1F1 2F1 2I0 1I0 2W0 1W0 1F2 2F2 2I1 1I1 2I2 1I2 2W1 1W1 1F3 2F3 2W2 1W2 2I3 1I3 2W3 1W3
 ///
 /// (p = 2, M = 4: stage, pass, micro-batch)
 ///
@@ -32,45 +32,7 @@ namespace weft::inline v1::schedule {
 /// Use it where zero_bubble_v does not fit. Not where it does: it idles less.
 /// Qi et al., Pipeline Parallelism with Controllable Memory, arXiv 2405.15362, for the idea; the order is weft's own.
 struct v_half {
-  static constexpr char const* name = "v-half";
-  using placement = topology::placement::v;
-  static constexpr int chunks = 2;
-  static constexpr bool splits_backward = true;
-  static constexpr work_set work{};
-
-  /// Any number of ranks and micro-batches.
-  [[nodiscard]] static constexpr validity check(int ranks, int micro_batches) {
-    return check_at_least_one(ranks, micro_batches, chunks);
-  }
-
-  /// The most activations that a rank may keep, in micro-batches of one stage.
-  [[nodiscard]] static constexpr int memory_limit(int ranks) { return ranks + 2; }
-
-  template <class Writer>
-  static constexpr void write_table(int ranks, int micro_batches, Writer& put) {
-    detail::no_writer nothing;
-    int const first = play(ranks, micro_batches, 0, nothing);
-    int const second = play(ranks, micro_batches, 1, nothing);
-    play(ranks, micro_batches, second < first ? 1 : 0, put);
-  }
-
-  /// In micro-batches of one stage, over both chunks of the rank.
-  [[nodiscard]] static constexpr int peak_activations(int rank, int ranks, int micro_batches) {
-    return detail::played_peak(v_half{}, rank, ranks, micro_batches);
-  }
-
-  /// Of one rank against the makespan, in the unit of the durations (of one stage), with no time for hops.
-  [[nodiscard]] static constexpr double idle(int ranks, int micro_batches, double forward, double input,
-                                             double weight) {
-    return detail::played_idle(v_half{}, ranks, micro_batches, forward, input, weight);
-  }
-
-  /// With the halves of `backward` equally long.
-  [[nodiscard]] static constexpr double idle(int ranks, int micro_batches, double forward, double backward) {
-    return idle(ranks, micro_batches, forward, backward / 2, backward / 2);
-  }
-
- private:
+ private:  // first, since clang must have seen `play` when the formulas below make it a constant
   /// The passes of a rank: of its first stage (chunk 0) and of its second.
   enum pass : unsigned char { forward_0, forward_1, input_0, input_1, weight };
 
@@ -150,6 +112,45 @@ struct v_half {
       }
     }
     return now;
+  }
+
+ public:
+  static constexpr char const* name = "v-half";
+  using placement = topology::placement::v;
+  static constexpr int chunks = 2;
+  static constexpr bool splits_backward = true;
+  static constexpr work_set work{};
+
+  /// Any number of ranks and micro-batches.
+  [[nodiscard]] static constexpr validity check(int ranks, int micro_batches) {
+    return check_at_least_one(ranks, micro_batches, chunks);
+  }
+
+  /// The most activations that a rank may keep, in micro-batches of one stage.
+  [[nodiscard]] static constexpr int memory_limit(int ranks) { return ranks + 2; }
+
+  template <class Writer>
+  static constexpr void write_table(int ranks, int micro_batches, Writer& put) {
+    detail::no_writer nothing;
+    int const first = play(ranks, micro_batches, 0, nothing);
+    int const second = play(ranks, micro_batches, 1, nothing);
+    play(ranks, micro_batches, second < first ? 1 : 0, put);
+  }
+
+  /// In micro-batches of one stage, over both chunks of the rank.
+  [[nodiscard]] static constexpr int peak_activations(int rank, int ranks, int micro_batches) {
+    return detail::played_peak(v_half{}, rank, ranks, micro_batches);
+  }
+
+  /// Of one rank against the makespan, in the unit of the durations (of one stage), with no time for hops.
+  [[nodiscard]] static constexpr double idle(int ranks, int micro_batches, double forward, double input,
+                                             double weight) {
+    return detail::played_idle(v_half{}, ranks, micro_batches, forward, input, weight);
+  }
+
+  /// With the halves of `backward` equally long.
+  [[nodiscard]] static constexpr double idle(int ranks, int micro_batches, double forward, double backward) {
+    return idle(ranks, micro_batches, forward, backward / 2, backward / 2);
   }
 };
 

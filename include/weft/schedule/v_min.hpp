@@ -16,7 +16,10 @@ namespace weft::inline v1::schedule {
 /// `zero_bubble_v` with about a third of the memory: a micro-batch runs down the ranks, back up, and its gradients the
 /// same way without a stop, and the next follows six passes later; W takes the two places of six that are left.
 ///
-///     rank 0  0F0 0F1 ... 3F0 3I0 3W0 3F1 0I0 3I1 3W1 0F2 0W0 ...        p = 2 (stage, pass, micro-batch)
+///     rank 0  0F0 0F1 0F2 3F0 3I0 3W0 3F1 3I1 0I0 3W1 0W0 0F3 3F2 3I2 0I1 3W2 0W1 ... 3F3 3I3 0I2 3W3 0W2 ... 0I3 0W3
+///     rank 1  ... 1F0 2F0 1F1 2F1 2I0 2W0 1I0 2I1 2W1 1F2 2F2 1W0 1I1 2I2 2W2 1F3 2F3 1W1 1I2 2I3 2W3 1W2 1I3 1W3 ...
+///
+/// (p = 2, M = 4: stage, pass, micro-batch)
 ///
 /// An idle place is filled with what comes next and is ready, within the memory limit.
 ///

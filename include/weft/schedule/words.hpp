@@ -18,6 +18,8 @@
 #define WEFT_WORDS_NEEDS_EVEN_MICRO_BATCHES \
   "each copy of the model takes half of the micro-batches; use an even number of micro_batches"
 #define WEFT_WORDS_MICRO_BATCHES_PER_RANK "both directions must be filled; use micro_batches 2 or more for each rank"
+#define WEFT_WORDS_NEEDS_A_WAVE "there is no wave to run; use waves 1 or more"
+#define WEFT_WORDS_NEEDS_EVEN_CHUNKS "a wave goes down the ranks and up again, which are two chunks; use an even number"
 #define WEFT_WORDS_NEEDS_A_GROUP "a group has no micro-batch; use 1 or more, or 0 for all in one group"
 #define WEFT_WORDS_GROUP_FITS                                                                                          \
   "a group must have at least as many micro-batches as there are ranks, and so must what is left after the last full " \
