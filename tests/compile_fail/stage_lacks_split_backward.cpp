@@ -7,22 +7,6 @@
 #include <weft/plan/plan.hpp>
 #include <weft/plan/stage_requirements.hpp>
 
-/// The weight gradient right after the input gradient, as two actions.
-struct halves : weft::schedule::one_f_one_b {
-  static constexpr char const* name = "halves";
-  static constexpr bool splits_backward = true;
-
-  template <class Writer>
-  static constexpr void write_row(int rank, int /*ranks*/, int micro_batches, Writer& put) {
-    for (int micro_batch = 0; micro_batch < micro_batches; ++micro_batch)
-      put(weft::schedule::op::forward, rank, micro_batch);
-    for (int micro_batch = 0; micro_batch < micro_batches; ++micro_batch) {
-      put(weft::schedule::op::backward_input, rank, micro_batch);
-      put(weft::schedule::op::backward_weight, rank, micro_batch);
-    }
-  }
-};
-
 struct context {};
 struct views {};
 
@@ -38,5 +22,5 @@ struct my_stage {
 #endif
 };
 
-using plan = weft::plan<halves, weft::pipeline_ranks<2>, weft::micro_batches<4>>;
+using plan = weft::plan<weft::schedule::zero_bubble_h1, weft::pipeline_ranks<2>, weft::micro_batches<4>>;
 static_assert(weft::stage_suits_plan<plan, my_stage, context, views>());

@@ -185,7 +185,8 @@ kill -STOP "$victim"
 status=0
 begin=$SECONDS
 wait "$launcher" || status=$?
-if [ "$status" -ne 0 ] && [ $((SECONDS - begin)) -le 10 ] && grep -q "waited 2 s" "$work/log"; then
+if [ "$status" -ne 0 ] && [ $((SECONDS - begin)) -le 10 ] && grep -q "waited 2 s" "$work/log" &&
+  grep -q "holds up the others: it does not answer" "$work/log"; then
   right "a stopped rank: $(grep -m 1 "waited 2 s" "$work/log" | cut -c 1-150)"
 else
   wrong "a stopped rank (status $status, $((SECONDS - begin)) s)"

@@ -42,6 +42,20 @@ TEST_CASE("zero_bubble_h1: idle time whichever pass is the shortest, and weight 
         CHECK(slots.weight_context == zero_bubble_h1::peak_weight_contexts(rank, ranks, micro_batches));
         CHECK(slots.activation == zero_bubble_h1::peak_activations(rank, ranks, micro_batches));
       }
+      // Receives stand at the row's start, as many as there are slots, or right behind the W that frees their slot.
+      for (int rank = 0; rank < ranks; ++rank) {
+        auto const row = lowered.view().row(rank);
+        auto const& slots = lowered.view().slots[rank];
+        int first = 0;
+        while (first < row.size && traits_of(row[first].what).is_post) ++first;
+        CHECK(first == slots.receive_forward + slots.receive_backward);
+        for (int index = first; index < row.size; ++index) {
+          bool const is_receive = row[index].what == op::receive_forward || row[index].what == op::receive_backward;
+          if (!is_receive) continue;
+          auto const before = row[index - 1].what;
+          CHECK((before == op::backward_weight || before == op::receive_forward));
+        }
+      }
       // With recompute F keeps its input alone, and R's slot lives from I to W.
       auto const again = make_program<zero_bubble_h1>(ranks, micro_batches, {.recompute = true});
       for (int rank = 0; rank < ranks; ++rank) {
