@@ -15,6 +15,67 @@
 
 namespace weft::inline v1::schedule {
 
+namespace detail {
+
+constexpr int wave_stage(int chunk, int rank, int ranks) {
+  return chunk * ranks + (chunk % 2 == 0 ? rank : ranks - 1 - rank);
+}
+
+/// Plays one variant with B twice as long as F; returns its makespan. Of the forwards that are ready the one of the
+/// last stage runs, of the backwards the one of the first stage or (odd variants) of the last; variants 2 and 3 let
+/// no more than 2 p - 1 micro-batches in.
+template <class Writer>
+constexpr int play_waves(int chunks, int ranks, int micro_batches, int which, Writer& put) {
+  bool const first_of_backwards = which % 2 == 0;
+  int const entered_at_most = which < 2 ? micro_batches : 2 * ranks - 1;
+  int const stages = chunks * ranks;
+  unit_clock clock(stages, micro_batches);
+  weft::detail::buffer<int> busy_until(ranks);
+  weft::detail::buffer<int> kept(ranks);
+  weft::detail::buffer<int> chosen(ranks);  // stage, or -1
+  weft::detail::buffer<bool> forward(ranks);
+  int last = 0;
+  int left = 2 * stages * micro_batches;
+  for (int now = 0; left > 0; ++now) {
+    for (int rank = 0; rank < ranks; ++rank) {
+      chosen[rank] = -1;
+      if (busy_until[rank] > now) continue;
+      for (int index = 0; index < chunks && chosen[rank] < 0; ++index) {
+        int const stage = wave_stage(first_of_backwards ? index : chunks - 1 - index, rank, ranks);
+        if (!clock.can_backward(stage, now)) continue;
+        chosen[rank] = stage;
+        forward[rank] = false;
+      }
+      for (int chunk = chunks - 1; chunk >= 0 && chosen[rank] < 0; --chunk) {
+        // What the oldest micro-batch will need on this rank stays free, so that it can always run to its end.
+        if (kept[rank] >= ranks * chunks - (chunks - 1 - chunk)) continue;
+        int const stage = wave_stage(chunk, rank, ranks);
+        if (!clock.can_forward(stage, now)) continue;
+        if (stage == 0 && clock.kept(0) >= entered_at_most) continue;
+        chosen[rank] = stage;
+        forward[rank] = true;
+      }
+    }
+    for (int rank = 0; rank < ranks; ++rank) {
+      int const stage = chosen[rank];
+      if (stage < 0) continue;
+      --left;
+      busy_until[rank] = now + (forward[rank] ? 1 : 2);
+      if (busy_until[rank] > last) last = busy_until[rank];
+      kept[rank] += forward[rank] ? 1 : -1;
+      if (forward[rank]) {
+        put(rank, op::forward, stage, clock.forward(stage, now + 1));
+      } else {
+        put(rank, op::backward, stage, clock.backward(stage, now + 2));
+        clock.weight(stage);
+      }
+    }
+  }
+  return last;
+}
+
+}  // namespace detail
+
 /// `wave` with the number of waves that comes at run time.
 struct wave_values {
   static constexpr char const* name = "wave";
@@ -44,14 +105,14 @@ struct wave_values {
   constexpr void write_table(int ranks, int micro_batches, Writer& put) const {
     detail::no_writer nothing;
     int best = 0;
-    int shortest = play(ranks, micro_batches, 0, nothing);
-    for (int which = 1; which < 4; ++which) {
-      int const makespan = play(ranks, micro_batches, which, nothing);
-      if (makespan >= shortest) continue;
+    int shortest = 0;
+    for (int which = 0; which < 4; ++which) {
+      int const makespan = detail::play_waves(chunks, ranks, micro_batches, which, nothing);
+      if (which > 0 && makespan >= shortest) continue;
       shortest = makespan;
       best = which;
     }
-    play(ranks, micro_batches, best, put);
+    detail::play_waves(chunks, ranks, micro_batches, best, put);
   }
 
   /// In micro-batches of one stage, over all chunks of the rank.
@@ -62,64 +123,6 @@ struct wave_values {
   /// Of one rank against the makespan, in the unit of the durations (of one stage), with no time for hops.
   [[nodiscard]] constexpr double idle(int ranks, int micro_batches, double forward, double backward) const {
     return detail::played_idle(*this, ranks, micro_batches, forward, backward / 2, backward / 2);
-  }
-
- private:
-  static constexpr int stage_of(int chunk, int rank, int ranks) {
-    return chunk * ranks + (chunk % 2 == 0 ? rank : ranks - 1 - rank);
-  }
-
-  /// Plays one variant with B twice as long as F; returns its makespan. Of the forwards that are ready the one of the
-  /// last stage runs, of the backwards the one of the first stage or (odd variants) of the last; variants 2 and 3 let
-  /// no more than 2 p - 1 micro-batches in.
-  template <class Writer>
-  constexpr int play(int ranks, int micro_batches, int which, Writer& put) const {
-    bool const first_of_backwards = which % 2 == 0;
-    int const entered_at_most = which < 2 ? micro_batches : 2 * ranks - 1;
-    int const stages = chunks * ranks;
-    detail::unit_clock clock(stages, micro_batches);
-    weft::detail::buffer<int> busy_until(ranks);
-    weft::detail::buffer<int> kept(ranks);
-    weft::detail::buffer<int> chosen(ranks);  // stage, or -1
-    weft::detail::buffer<bool> forward(ranks);
-    int last = 0;
-    int left = 2 * stages * micro_batches;
-    for (int now = 0; left > 0; ++now) {
-      for (int rank = 0; rank < ranks; ++rank) {
-        chosen[rank] = -1;
-        if (busy_until[rank] > now) continue;
-        for (int index = 0; index < chunks && chosen[rank] < 0; ++index) {
-          int const stage = stage_of(first_of_backwards ? index : chunks - 1 - index, rank, ranks);
-          if (!clock.can_backward(stage, now)) continue;
-          chosen[rank] = stage;
-          forward[rank] = false;
-        }
-        for (int chunk = chunks - 1; chunk >= 0 && chosen[rank] < 0; --chunk) {
-          // What the oldest micro-batch will need on this rank stays free, so that it can always run to its end.
-          if (kept[rank] >= memory_limit(ranks) - (chunks - 1 - chunk)) continue;
-          int const stage = stage_of(chunk, rank, ranks);
-          if (!clock.can_forward(stage, now)) continue;
-          if (stage == 0 && clock.kept(0) >= entered_at_most) continue;
-          chosen[rank] = stage;
-          forward[rank] = true;
-        }
-      }
-      for (int rank = 0; rank < ranks; ++rank) {
-        int const stage = chosen[rank];
-        if (stage < 0) continue;
-        --left;
-        busy_until[rank] = now + (forward[rank] ? 1 : 2);
-        if (busy_until[rank] > last) last = busy_until[rank];
-        kept[rank] += forward[rank] ? 1 : -1;
-        if (forward[rank]) {
-          put(rank, op::forward, stage, clock.forward(stage, now + 1));
-        } else {
-          put(rank, op::backward, stage, clock.backward(stage, now + 2));
-          clock.weight(stage);
-        }
-      }
-    }
-    return last;
   }
 };
 
