@@ -27,6 +27,9 @@ struct schedule_must_be_legal {
   static_assert(Broken != schedule::rule::needs_even_micro_batches,
                 "weft::schedule: " WEFT_WORDS_NEEDS_EVEN_MICRO_BATCHES);
   static_assert(Broken != schedule::rule::micro_batches_per_rank, "weft::schedule: " WEFT_WORDS_MICRO_BATCHES_PER_RANK);
+  static_assert(Broken != schedule::rule::needs_the_tables_ranks, "weft::schedule: " WEFT_WORDS_NEEDS_THE_TABLES_RANKS);
+  static_assert(Broken != schedule::rule::needs_the_tables_micro_batches,
+                "weft::schedule: " WEFT_WORDS_NEEDS_THE_TABLES_MICRO_BATCHES);
   static_assert(Broken != schedule::rule::needs_a_wave, "weft::schedule: " WEFT_WORDS_NEEDS_A_WAVE);
   static_assert(Broken != schedule::rule::needs_even_chunks, "weft::schedule: " WEFT_WORDS_NEEDS_EVEN_CHUNKS);
   static_assert(Broken != schedule::rule::needs_a_group, "weft::schedule: " WEFT_WORDS_NEEDS_A_GROUP);

@@ -11,6 +11,7 @@
 #include <weft/schedule/play.hpp>
 #include <weft/schedule/program.hpp>
 #include <weft/schedule/table.hpp>
+#include <weft/schedule/write_table.hpp>
 
 namespace weft::inline v1::schedule {
 
@@ -33,7 +34,7 @@ constexpr program lower_once(program_view const& table, lower_options const& opt
 template <class Policy>
 constexpr table_size lowered_size(int ranks, int micro_batches, lower_options const& options = {}) {
   topology::stage_graph const graph =
-      topology::stage_graph::chain(Policy::chunks * ranks).place(typename Policy::placement{}, ranks);
+      topology::stage_graph::chain(stages_of(Policy{}, ranks)).place(typename Policy::placement{}, ranks);
   detail::channels<> const lines(graph.view(), Policy::work);
   int const stages = graph.view().stages * graph.view().copies;
   int posts = 0;  // of one micro-batch, which is the business of one copy alone

@@ -21,12 +21,14 @@ enum class rule : std::uint8_t {
   needs_even_ranks,        ///< two copies of the model that enter at opposite ends
   needs_even_micro_batches,
   micro_batches_per_rank,  ///< too few to fill both directions
-  needs_a_wave,            ///< waves < 1
-  needs_even_chunks,       ///< waves go down and up: two chunks each
-  needs_a_group,           ///< group < 0
-  group_fits,              ///< a group between ranks and micro-batches, without a remainder smaller than ranks
-  chunks_are_fixed,        ///< by name: chunks for a schedule that has its own number
-  takes_no_group,          ///< by name: a group, waves or a limit for a schedule without them
+  needs_the_tables_ranks,  ///< custom: a table is for its own ranks
+  needs_the_tables_micro_batches,
+  needs_a_wave,       ///< waves < 1
+  needs_even_chunks,  ///< waves go down and up: two chunks each
+  needs_a_group,      ///< group < 0
+  group_fits,         ///< a group between ranks and micro-batches, without a remainder smaller than ranks
+  chunks_are_fixed,   ///< by name: chunks for a schedule that has its own number
+  takes_no_group,     ///< by name: a group, waves or a limit for a schedule without them
   takes_no_waves,
   takes_no_limit,
   limit_holds_one,        ///< memory_limit < 1
@@ -70,6 +72,8 @@ constexpr char const* words_of(rule broken) {
     case rule::needs_even_ranks: return WEFT_WORDS_NEEDS_EVEN_RANKS;
     case rule::needs_even_micro_batches: return WEFT_WORDS_NEEDS_EVEN_MICRO_BATCHES;
     case rule::micro_batches_per_rank: return WEFT_WORDS_MICRO_BATCHES_PER_RANK;
+    case rule::needs_the_tables_ranks: return WEFT_WORDS_NEEDS_THE_TABLES_RANKS;
+    case rule::needs_the_tables_micro_batches: return WEFT_WORDS_NEEDS_THE_TABLES_MICRO_BATCHES;
     case rule::needs_a_wave: return WEFT_WORDS_NEEDS_A_WAVE;
     case rule::needs_even_chunks: return WEFT_WORDS_NEEDS_EVEN_CHUNKS;
     case rule::needs_a_group: return WEFT_WORDS_NEEDS_A_GROUP;

@@ -18,6 +18,10 @@
 #define WEFT_WORDS_NEEDS_EVEN_MICRO_BATCHES \
   "each copy of the model takes half of the micro-batches; use an even number of micro_batches"
 #define WEFT_WORDS_MICRO_BATCHES_PER_RANK "both directions must be filled; use micro_batches 2 or more for each rank"
+#define WEFT_WORDS_NEEDS_THE_TABLES_RANKS \
+  "a table of one's own has one line per rank; use as many ranks as it has lines"
+#define WEFT_WORDS_NEEDS_THE_TABLES_MICRO_BATCHES \
+  "a table of one's own names its micro-batches; use as many micro_batches as it has"
 #define WEFT_WORDS_NEEDS_A_WAVE "there is no wave to run; use waves 1 or more"
 #define WEFT_WORDS_NEEDS_EVEN_CHUNKS "a wave goes down the ranks and up again, which are two chunks; use an even number"
 #define WEFT_WORDS_NEEDS_A_GROUP "a group has no micro-batch; use 1 or more, or 0 for all in one group"

@@ -116,6 +116,15 @@ concept writes_whole_table = requires(Policy const& policy, table_writer& put, i
   policy.write_table(number, number, put);
 };
 
+/// A policy's stages: `chunks` on each of `ranks`, or what it says itself where ranks have differently many.
+template <class Policy>
+constexpr int stages_of(Policy const& policy, int ranks) {
+  if constexpr (requires { policy.stages(ranks); })
+    return policy.stages(ranks);
+  else
+    return policy.chunks * ranks;
+}
+
 namespace detail {
 
 /// What the policy's own loops write.
@@ -123,7 +132,7 @@ template <class Policy>
 constexpr program write_rows(int ranks, int micro_batches, Policy const& policy) {
   if (validity const found = policy.check(ranks, micro_batches); !found.legal())
     throw error(explain(found, policy.name));
-  int const stages = policy.chunks * ranks;
+  int const stages = stages_of(policy, ranks);
   int const passes = policy.work.backward ? (policy.splits_backward ? 3 : 2) : 1;
   int const copies = Policy::placement::copies;
   topology::stage_graph graph = topology::stage_graph::chain(stages).place(typename Policy::placement{}, ranks);
