@@ -25,6 +25,9 @@
 #include <weft/schedule/interleaved_zero_bubble.hpp>
 #include <weft/schedule/one_f_one_b.hpp>
 #include <weft/schedule/serial.hpp>
+#include <weft/schedule/v_half.hpp>
+#include <weft/schedule/v_min.hpp>
+#include <weft/schedule/wave.hpp>
 #include <weft/schedule/words.hpp>
 #include <weft/schedule/zero_bubble_h1.hpp>
 #include <weft/schedule/zero_bubble_h2.hpp>
@@ -48,9 +51,10 @@ constexpr bool gives_every_sum_once() {
 /// The policies of a plan by name, each checked: one static_assert per clause.
 template <class... Policies>
 struct settings {
-  using schedule = typename first<is_schedule, weft::schedule::serial, Policies...>::type;
   using mesh = typename first<is_mesh, pipeline_ranks<1>, Policies...>::type;
   using counts = typename first<is_micro_batches, weft::micro_batches<1>, Policies...>::type;
+  using schedule = typename chosen_schedule<typename first<is_schedule, weft::schedule::serial, Policies...>::type,
+                                            mesh::template extent<pipeline_axis>(), counts::count>::type;
   using recompute = typename first<is_recompute, weft::schedule::recompute::none, Policies...>::type;
   using limit = typename first<is_memory_limit, weft::memory_limit<0>, Policies...>::type;
   using layers = typename first<is_stage_layers, stage_layers<>, Policies...>::type;

@@ -6,6 +6,7 @@
 /// Everything of schedule/: pure C++20, no Kokkos, no MPI.
 
 #include <weft/schedule/action.hpp>
+#include <weft/schedule/automatic.hpp>
 #include <weft/schedule/breadth_first.hpp>
 #include <weft/schedule/candidate.hpp>
 #include <weft/schedule/checked_program.hpp>
@@ -16,6 +17,7 @@
 #include <weft/schedule/cost_of_pipelines.hpp>
 #include <weft/schedule/costs.hpp>
 #include <weft/schedule/csv.hpp>
+#include <weft/schedule/custom.hpp>
 #include <weft/schedule/delay_report.hpp>
 #include <weft/schedule/digest.hpp>
 #include <weft/schedule/dual_pipe.hpp>

@@ -7,10 +7,9 @@
 #include <weft/schedule/registry.hpp>
 #include <weft/schedule/shape.hpp>
 
-#include <algorithm>
-#include <cstdio>
+#include <cstddef>
 #include <string>
-#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace weft::inline v1::schedule {
@@ -70,8 +69,10 @@ inline std::vector<compared_schedule> compare_schedules(int ranks, int micro_bat
     if (entry.chooses == choice::among_all || (entry.chooses == choice::to_measure && !with_made_to_measure)) continue;
     lines.push_back(detail::compare_one(entry, ranks, micro_batches, wish));
   }
-  std::stable_sort(lines.begin(), lines.end(),
-                   [](auto const& one, auto const& other) { return one.figures.is_better_than(other.figures); });
+  // By insertion: times that are equal but for rounding are no order that std::sort may be given.
+  for (std::size_t index = 1; index < lines.size(); ++index)
+    for (std::size_t at = index; at > 0 && lines[at].figures.is_better_than(lines[at - 1].figures); --at)
+      std::swap(lines[at], lines[at - 1]);
   return lines;
 }
 

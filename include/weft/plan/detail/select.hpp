@@ -36,8 +36,13 @@ struct is_stage_layers<stage_layers<Sizes...>> : std::true_type {};
 template <class Type>
 struct is_recompute : std::bool_constant<std::is_same_v<Type, schedule::recompute::none> ||
                                          std::is_same_v<Type, schedule::recompute::full>> {};
+/// `schedule::automatic`: names a schedule once ranks and micro-batches are known.
 template <class Type>
-struct is_schedule : std::bool_constant<schedule_policy<Type>> {};
+concept schedule_chooser = requires {
+  requires Type::chooses_while_compiling;
+};
+template <class Type>
+struct is_schedule : std::bool_constant<schedule_policy<Type> || schedule_chooser<Type>> {};
 template <class Type>
 struct is_reduction : std::false_type {};
 template <class Policy>
@@ -65,6 +70,21 @@ template <template <class> class Kind, class Otherwise, class Policy, class... R
 struct first<Kind, Otherwise, Policy, Rest...> {
   using type = typename std::conditional_t<Kind<Policy>::value, std::type_identity<Policy>,
                                            first<Kind, Otherwise, Rest...>>::type;
+};
+
+/// What a chooser chose; any other schedule is itself.
+template <class Schedule, int Ranks, int MicroBatches>
+struct chosen_schedule {
+  using type = Schedule;
+};
+template <schedule_chooser Chooser, int Ranks, int MicroBatches>
+struct chosen_schedule<Chooser, Ranks, MicroBatches> {
+  static_assert(
+      Ranks != dynamic && MicroBatches != dynamic,
+      "weft::plan: schedule::automatic chooses while compiling, and ranks or micro-batches are dynamic; state "
+      "both, or call schedule::make_program(\"auto\", ...) when the program starts");
+  using type =
+      typename Chooser::template chosen<Ranks == dynamic ? 1 : Ranks, MicroBatches == dynamic ? 1 : MicroBatches>;
 };
 
 }  // namespace weft::inline v1::plan_detail

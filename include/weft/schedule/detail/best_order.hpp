@@ -17,7 +17,7 @@ struct search_budget {
   int moves;
   int nodes;
 };
-inline constexpr search_budget quick{4000, 4000, 300};
+inline constexpr search_budget quick{1500, 1000, 150};
 inline constexpr search_budget thorough{200'000, 300'000, 300'000};
 
 /// Branch and bound goes as deep as there are actions.

@@ -81,9 +81,9 @@ struct rule_list {
       index /= size;
       return digit;
     };
+    result.after_input = next(2) == 0 ? 1.0 : after_input;
     result.gap = gaps[next(6)];
     result.alternates = next(2) == 1;
-    result.after_input = next(2) == 0 ? 1.0 : after_input;
     result.deepest_first = !chunks || next(2) == 0;
     result.patience = patiences[next(4)];
     result.in_flight = caps[next(3)];
@@ -92,10 +92,10 @@ struct rule_list {
   }
 };
 
-/// How many actions a search may play: for policies as types, which are the same while compiling and at run time, and
-/// for those made at start-up.
+/// How many actions a search may play: for policies as types, which are the same while compiling and at run time (an
+/// action takes some 300 steps of clang, which counts to a million), and for those made at start-up.
 namespace effort {
-inline constexpr int small = 4000;
+inline constexpr int small = 2500;
 inline constexpr int large = 500'000;
 }  // namespace effort
 
@@ -151,10 +151,10 @@ constexpr order_score search_order(order_problem const& problem, order_goal goal
   }
   rule_list const list{chunks, problem.after_input};
   for (int index = 0; index < list.count() && !cannot_improve(best); ++index) {
-    if (index >= 24 && played > budget) break;
+    if (index >= 12 && played > budget) break;
     greedy_rules const rules = list[index];
-    if (index % 24 >= 12 && problem.after_input == 1.0) continue;
-    if (!problem.splits && (index % 6 != 0 || index % 24 >= 12 || rules.deferred != -1)) continue;
+    if (index % 2 == 1 && (problem.after_input == 1.0 || !problem.splits)) continue;
+    if (!problem.splits && (index / 2 % 6 != 0 || rules.deferred != -1)) continue;
     order_score const found = greedy_order(problem, rules).run(nullptr);
     played += problem.actions();
     if (!found.found() || !is_better(found, best, goal)) continue;
