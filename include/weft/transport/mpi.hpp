@@ -50,11 +50,12 @@ class mpi final : public endpoint {
     int is_finalised = 0;
     MPI_Finalized(&is_finalised);
     if (is_finalised != 0) return;
+    bool const everybody_leaves = leave();
     if (alarm_receive_ != MPI_REQUEST_NULL) {
       MPI_Cancel(&alarm_receive_);
       MPI_Wait(&alarm_receive_, MPI_STATUS_IGNORE);
     }
-    if (has_failed_) return;  // freeing is collective, and the others may be gone
+    if (!everybody_leaves) return;
     MPI_Comm_free(&alarm_);
     MPI_Comm_free(&data_);
   }
@@ -212,6 +213,23 @@ class mpi final : public endpoint {
     char text[text_bytes] = {};
   };
 
+  /// True once every rank has come to the end unharmed. Otherwise, or after two seconds, the communicators must stay: who
+  /// frees one alone gives its number to the next, and a message that a failed rank still had under way (Open MPI numbers
+  /// its headers so) would end up there, or end the job.
+  [[nodiscard]] bool leave() noexcept {
+    if (has_failed_ || std::uncaught_exceptions() > exceptions_) return false;
+    MPI_Request everybody = MPI_REQUEST_NULL;
+    if (MPI_Ibarrier(data_, &everybody) != MPI_SUCCESS) return false;
+    using clock = std::chrono::steady_clock;
+    for (auto const end = clock::now() + std::chrono::seconds(2);; sched_yield()) {
+      int is_done = 0;
+      if (MPI_Test(&everybody, &is_done, MPI_STATUS_IGNORE) != MPI_SUCCESS) return false;
+      if (is_done != 0) return true;
+      if (alarm_receive_ == MPI_REQUEST_NULL || clock::now() > end) return false;
+      if (MPI_Test(&alarm_receive_, &is_done, MPI_STATUS_IGNORE) != MPI_SUCCESS || is_done != 0) return false;
+    }
+  }
+
   void post_alarm_receive() {
     check(MPI_Irecv(&alarm_text_, static_cast<int>(sizeof alarm_text_), MPI_BYTE, MPI_ANY_SOURCE, 0, alarm_,
                     &alarm_receive_),
@@ -363,6 +381,7 @@ class mpi final : public endpoint {
   std::size_t received_ = 0;
   bool crowded_ = false;
   bool has_failed_ = false;
+  int exceptions_ = std::uncaught_exceptions();
 };
 
 }  // namespace weft::inline v1::transport
