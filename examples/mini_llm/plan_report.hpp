@@ -129,8 +129,7 @@ void print_plan(options const& chosen, int launched) {
   std::printf("\nrank  layers  peak  forward flops  %12s%12s%12s%12s%12s%12s%12s\n", "parameters", "gradients",
               "optimizer", "activations", "wire", "work", "total");
   for (int rank = 0; rank < ranks; ++rank) {
-    auto needs = weft::memory_of_rank<Model>(program.view(), layers, largest, rank);
-    needs.gradients *= chosen.gradient_groups;
+    auto const needs = weft::memory_of_rank<Model>(program.view(), layers, largest, rank, chosen.gradient_groups);
     std::int64_t flops = 0;
     for (int layer = layers[rank].first; layer < layers[rank].last; ++layer) flops += Model::flops(layer, largest);
     std::printf("%4d  %6d  %4d  %13.3e  %12s%12s%12s%12s%12s%12s%12s\n", rank, layers[rank].size(),

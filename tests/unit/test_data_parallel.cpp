@@ -28,6 +28,17 @@ outcome emulated(plan how, int groups) {
   return run<Model>(how);
 }
 
+struct neighbourly {  // everybody adds what its neighbour had: right for two ranks, a loss for three
+  static constexpr char const* name = "neighbourly";
+  static weft::collective::step_list all_reduce(int ranks) {
+    using weft::collective::step;
+    weft::collective::step_list list{ranks, 1, ranks > 1 ? 1 : 0, weft::detail::buffer<step>(ranks > 1 ? ranks : 0)};
+    for (int rank = 0; ranks > 1 && rank < ranks; ++rank)
+      list.steps[rank] = step{0, rank, (rank + 1) % ranks, 0, weft::collective::arrival::add};
+    return list;
+  }
+};
+
 std::string message_of(int ranks, plan const& how) {
   try {
     in_process::run(ranks, [&](endpoint& door) {
@@ -234,8 +245,65 @@ TEST_CASE("data parallel: what a plan counts for the sums is enough, and not twi
   });
 }
 
+TEST_CASE("data parallel: a policy of one's own is held to the rules at start-up, too") {
+  auto const message = [](int ranks) {
+    try {
+      in_process::run(ranks, [&](endpoint& door) {
+        weft::train::trainer_options options;
+        options.extents = {2, length};
+        options.reduction = weft::collective::all_reduce_choice::of<neighbourly>();
+        weft::train::trainer<tiny, float, space> trainer(
+            weft::schedule::make_program("serial", 1, 2, {.reduce_over_data = true}), door, options);
+        token_source const batch(tiny::vocabulary, sequences, length, 0);
+        trainer.step(batch.view(2, 0));
+      });
+    } catch (weft::error const& failure) {
+      return std::string(failure.what());
+    }
+    return std::string("no error");
+  };
+  CHECK(message(2) == "no error");
+  CHECK(message(3).find("the all-reduce \"neighbourly\" is wrong for 3 ranks: weft::collective: chunk 0 on rank 0: the "
+                        "part of rank 1 never arrives") != std::string::npos);
+}
+
+TEST_CASE("data parallel: more parameters to sum than there are tags for sums") {
+  // One layer of 600 scalars, every other one frozen: 600 buckets share 512 tags.
+  using store = weft::parameters::parameter_store<float, space>;
+  std::vector<weft::parameters::parameter_descriptor> many;
+  for (int index = 0; index < 1200; ++index) {
+    weft::parameters::parameter_descriptor each;
+    each.name = "p" + std::to_string(index);
+    each.frozen = index % 2 == 1;
+    many.push_back(each);
+  }
+  in_process::run(3, [&](endpoint& door) {
+    store values;
+    values.add_stage(0, many);
+    auto const& entries = values.entries();
+    for (std::size_t index = 0; index < entries.size(); ++index)
+      values.gradient(entries[index])(0) = static_cast<float>(1000 * door.rank()) + static_cast<float>(index);
+    weft::train::gradient_reduction<store, space> sum(values, std::vector<int>(entries.size(), 0), &door, {}, 30.0);
+    CHECK(sum.buckets() == 600);
+    sum.start(door, space(), 0);
+    sum.finish(door, space());
+    int wrong = 0;
+    for (std::size_t index = 0; index < entries.size(); index += 2)
+      wrong += values.gradient(entries[index])(0) != 3000.0F + 3.0F * static_cast<float>(index);
+    CHECK(wrong == 0);
+  });
+}
+
 TEST_CASE("data parallel: what does not go together is refused with what would") {
   CHECK(message_of(4, {.schedule = "1f1b", .data_ranks = 2}) == "no error");
+  in_process::run(1, [&](endpoint& door) {
+    weft::train::trainer_options options;
+    options.extents = {sequences, length};
+    weft::train::trainer<tiny, float, space> trainer(weft::schedule::make_program("serial", 1, 1), door, options);
+    token_source const batch(tiny::vocabulary, sequences, length, 4);
+    CHECK_THROWS_WITH_AS(trainer.evaluate(batch.view(0, 0)), doctest::Contains("cut into 0 micro-batches; name at"),
+                         weft::error);
+  });
   CHECK(message_of(5, {.schedule = "1f1b", .data_ranks = 2}).find("5 ranks are no multiple of that; start 6") !=
         std::string::npos);
   CHECK(message_of(2, {.data_ranks = 2, .gradient_groups = 2}).find("2 gradient groups for") != std::string::npos);

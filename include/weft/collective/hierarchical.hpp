@@ -7,6 +7,27 @@
 #include <weft/collective/step_list.hpp>
 #include <weft/config.hpp>
 
+namespace weft::inline v1::detail {
+
+/// "hierarchical", or "hierarchical:4": groups of another size add in another order.
+template <int GroupSize>
+struct name_of_hierarchical {
+  char text[24] = "hierarchical";
+
+  constexpr name_of_hierarchical() {
+    if (GroupSize == 0) return;
+    int at = 12;
+    text[at++] = ':';
+    int divisor = 1;
+    while (GroupSize / divisor >= 10) divisor *= 10;
+    for (; divisor > 0; divisor /= 10) text[at++] = static_cast<char>('0' + GroupSize / divisor % 10);
+  }
+};
+template <int GroupSize>
+inline constexpr name_of_hierarchical<GroupSize> hierarchical_name{};
+
+}  // namespace weft::inline v1::detail
+
 namespace weft::inline v1::collective {
 
 /// Consecutive ranks form groups; the first rank of each is its leader. Groups reduce to their leaders, leaders
@@ -31,7 +52,7 @@ struct hierarchical_of {
   static_assert(GroupSize >= 0,
                 "weft::collective::hierarchical_of: a group has no rank; give its size, or 0 for sqrt(n)");
 
-  static constexpr char const* name = "hierarchical";
+  static constexpr char const* name = detail::hierarchical_name<GroupSize>.text;
 
   /// Every rank ends with the sum of every chunk.
   [[nodiscard]] static constexpr step_list all_reduce(int ranks) { return all_reduce(ranks, GroupSize); }
@@ -87,5 +108,8 @@ struct hierarchical_of {
 };
 
 using hierarchical = hierarchical_of<>;
+
+static_assert(hierarchical::name[12] == '\0' && hierarchical_of<16>::name[12] == ':' &&
+              hierarchical_of<16>::name[14] == '6' && hierarchical_of<16>::name[15] == '\0');
 
 }  // namespace weft::inline v1::collective

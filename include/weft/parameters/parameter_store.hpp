@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <new>
 #include <string>
 #include <utility>
 #include <vector>
@@ -108,8 +109,11 @@ class parameter_store {
     Kokkos::deep_copy(space, next_second_moment(which), second_moment(which));
   }
 
-  /// Never gives the buffers back: for gradients that a transport may go on reading after a failure.
-  void keep_for_ever() const { static_cast<void>(new std::vector<stage_buffers>(buffers_)); }
+  /// Never gives the gradients back: a transport may go on reading them after a failure.
+  void keep_gradients_for_ever() const noexcept {
+    for (stage_buffers const& each : buffers_)
+      for (storage const& gradient : each.gradient) static_cast<void>(new (std::nothrow) storage(gradient));
+  }
 
   /// Queues on `space`; does not wait.
   void zero_gradients(Space const& space) const {

@@ -113,7 +113,7 @@ constexpr topology::partition partition_of(int stages, Extents const& largest) {
 template <class Model, class Real = float, class Extents>
   requires plannable_model<Model, Extents>
 constexpr memory_needs memory_of_rank(schedule::program_view const& program, topology::partition const& layers,
-                                      Extents const& largest, int rank) {
+                                      Extents const& largest, int rank, int gradient_groups = 1) {
   memory_needs needs;
   std::int64_t const boundary = plan_detail::wire_bytes(static_cast<std::int64_t>(Model::boundary_elements(largest)) *
                                                         std::int64_t{sizeof(Real)});
@@ -130,7 +130,7 @@ constexpr memory_needs memory_of_rank(schedule::program_view const& program, top
       std::int64_t const parameters = plan_detail::held_parameters<Model>(layer) * std::int64_t{sizeof(Real)};
       needs.parameters += 2 * parameters;
       if (program.work.backward) {
-        needs.gradients += parameters;
+        needs.gradients += gradient_groups * parameters;
         needs.optimizer += 4 * parameters;
       }
       if (program.work.reduces_over_data) {
@@ -166,10 +166,10 @@ struct heaviest_rank {
 
 template <class Model, class Real = float, class Extents>
 constexpr heaviest_rank memory_of_heaviest(schedule::program_view const& program, topology::partition const& layers,
-                                           Extents const& largest) {
+                                           Extents const& largest, int gradient_groups = 1) {
   heaviest_rank result;
   for (int rank = 0; rank < program.ranks(); ++rank) {
-    memory_needs const needs = memory_of_rank<Model, Real>(program, layers, largest, rank);
+    memory_needs const needs = memory_of_rank<Model, Real>(program, layers, largest, rank, gradient_groups);
     if (rank == 0 || needs.total() > result.needs.total()) result = heaviest_rank{rank, needs};
   }
   return result;

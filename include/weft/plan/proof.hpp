@@ -78,8 +78,8 @@ struct proof {
 /// `limit` bytes. Returns that rank and its needs. Does not communicate.
 template <class Model, class Real = float, class Extents>
 heaviest_rank check_memory(schedule::program_view const& program, topology::partition const& layers,
-                           Extents const& largest, std::int64_t limit) {
-  heaviest_rank const found = memory_of_heaviest<Model, Real>(program, layers, largest);
+                           Extents const& largest, std::int64_t limit, int gradient_groups = 1) {
+  heaviest_rank const found = memory_of_heaviest<Model, Real>(program, layers, largest, gradient_groups);
   if (found.needs.total() > limit)
     throw error("weft::plan: " WEFT_WORDS_MEMORY_LIMIT " (rank " + std::to_string(found.rank) + " needs " +
                     std::to_string(found.needs.total()) + " bytes of " + std::to_string(limit) + ")",

@@ -3,8 +3,11 @@
 #pragma once
 
 #include <weft/collective/all_reduce.hpp>
+#include <weft/collective/association.hpp>
+#include <weft/collective/check.hpp>
 #include <weft/collective/play_locally.hpp>
 #include <weft/config.hpp>
+#include <weft/error.hpp>
 #include <weft/execution/kokkos.hpp>
 #include <weft/schedule/tags.hpp>
 #include <weft/transport/endpoint.hpp>
@@ -16,6 +19,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <new>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -32,26 +37,41 @@ class gradient_reduction {
   using real = typename Store::view_type::non_const_value_type;
 
   /// `data`: the ranks that hold the same stages, null where there is no data axis. `layer_of_entry`: see model_stage.
-  /// Does not communicate.
+  /// `deadline`: seconds that one wait may take. Throws `error` for a policy of the user's own that is wrong for so
+  /// many ranks. Does not communicate.
   gradient_reduction(Store const& store, std::vector<int> const& layer_of_entry, transport::endpoint* data,
-                     collective::all_reduce_choice const& policy)
+                     collective::all_reduce_choice const& policy, double deadline)
       : store_(store),
-        data_(data) {
+        data_(data),
+        deadline_(deadline) {
     groups_ = store.gradient_groups();
-    if (!is_needed()) return;
-    if (data == nullptr) list_ = policy.list(groups_);
+    if (data_ == nullptr && groups_ == 1) return;
+    require_correct(policy, data_ != nullptr ? data_->size() : groups_);
+    if (data_ == nullptr) list_ = policy.list(groups_);
     auto const& entries = store.entries();
     for (std::size_t first = 0; first < entries.size();) {
       auto const& each = entries[first].descriptor;
       std::size_t last = first + 1;
       if (!each.frozen && each.tie_group < 0)
         while (last < entries.size() && belong_together(entries, layer_of_entry, first, last)) ++last;
-      if (!each.frozen && !is_later_site(entries, first)) add_bucket(store, first, last, policy);
+      if (!each.frozen && !is_later_site(entries, first)) add_bucket(first, last, policy);
       first = last;
     }
   }
+  gradient_reduction(gradient_reduction const&) = delete;
+  gradient_reduction& operator=(gradient_reduction const&) = delete;
+  ~gradient_reduction() {
+    bool is_free = true;
+    for (auto& each : buckets_)
+      if (each.is_running && !each.run->give_up()) {
+        is_free = false;
+        static_cast<void>(new (std::nothrow) host_view(each.host[0]));
+      }
+    if (is_host && !is_free) store_.keep_gradients_for_ever();  // the transport may go on reading them
+  }
 
-  /// Begins with the stage's buckets, tied parameters apart. Its gradients must be complete and fenced.
+  /// Begins with the stage's buckets, tied parameters apart. Its gradients must be complete and fenced. Communicates
+  /// over the data axis, and does not wait.
   void start(transport::endpoint& door, Space const& space, int stage) {
     for (auto& each : buckets_)
       if (!each.is_tied && each.stage == stage) start(door, space, each);
@@ -63,41 +83,34 @@ class gradient_reduction {
       if (each.is_tied) start(door, space, each);
   }
 
-  gradient_reduction(gradient_reduction const&) = delete;
-  gradient_reduction& operator=(gradient_reduction const&) = delete;
-  ~gradient_reduction() {
-    for (auto& each : buckets_)
-      if (each.is_running && !each.run->give_up()) {
-        // After a failure the transport may go on reading: what it reads stays for ever.
-        static_cast<void>(new host_view(each.host[0]));
-        store_.keep_for_ever();
-      }
-  }
-
-  /// Moves messages that are under way, and never blocks.
+  /// Moves messages of one bucket that is under way, the next one with each call. Communicates, never blocks.
   void advance() {
-    for (std::size_t index = first_running_; index < buckets_.size(); ++index)
-      if (buckets_[index].is_running && buckets_[index].run->advance()) buckets_[index].is_running = false;
-    while (first_running_ < buckets_.size() && !buckets_[first_running_].is_running) ++first_running_;
+    if (running_ == 0) return;
+    while (!buckets_[turn_ % buckets_.size()].is_running) ++turn_;
+    advance(buckets_[turn_++ % buckets_.size()]);
   }
 
   /// Waits for all buckets; then every accumulator of group 0 holds the sum, on all ranks of the data axis alike.
-  void finish(transport::endpoint& door, Space const& space, double deadline) {
-    if (data_ != nullptr)
-      wait(deadline);
-    else
-      for (auto& each : buckets_) play_groups(door, space, each);
+  /// Collective over the data axis.
+  void finish(transport::endpoint& door, Space const& space) {
+    for (auto& each : buckets_) {
+      if (data_ != nullptr)
+        wait(each);
+      else
+        play_groups(door, space, each);
+    }
+    if (buckets_.empty()) return;
     auto const lock = door.launch_lock();
     for (auto& each : buckets_) {
-      Kokkos::deep_copy(space, each.gradient[0], each.host[0]);
+      if constexpr (!is_host) Kokkos::deep_copy(space, each.gradient[0], each.host[0]);
       for (auto const& other : each.other_sites) Kokkos::deep_copy(space, other, each.gradient[0]);
     }
-    if (!buckets_.empty()) execution::fence(space, "weft::reduce");
+    execution::fence(space, "weft::reduction");
   }
 
   [[nodiscard]] std::size_t buckets() const { return buckets_.size(); }
 
-  /// Held for messages and, on a device, for mirrors.
+  /// Held for messages and, on a device, for mirrors. Does not communicate.
   [[nodiscard]] std::size_t bytes() const {
     std::size_t sum = 0;
     for (auto const& each : buckets_) {
@@ -109,21 +122,33 @@ class gradient_reduction {
 
  private:
   using view_type = typename Store::view_type;
-  using host_view = decltype(Kokkos::create_mirror_view(std::declval<view_type const&>()));
+  using host_view = Kokkos::View<real*, Kokkos::LayoutRight, Kokkos::HostSpace>;
   static constexpr bool is_host =
       Kokkos::SpaceAccessibility<Kokkos::HostSpace, typename Space::memory_space>::accessible;
 
   struct bucket {
     int stage = 0;
     bool is_tied = false;
-    std::vector<view_type> gradient;  ///< one per group
-    std::vector<host_view> host;      ///< what the transport reads and writes: the same where that is host memory
+    std::vector<view_type> gradient;   ///< one per group
+    std::vector<host_view> host;       ///< what the transport reads and writes: the same where that is host memory
+    std::vector<real*> host_pointers;  ///< to these
     std::vector<view_type> other_sites;
     std::unique_ptr<transport::running_all_reduce<real>> run;
     bool is_running = false;
   };
 
-  [[nodiscard]] bool is_needed() const { return data_ != nullptr || groups_ > 1; }
+  static void require_correct(collective::all_reduce_choice const& policy, int ranks) {
+    if (policy.is_library()) return;
+    auto const list = policy.list(ranks);
+    auto const found = collective::check(list, collective::goal::all_reduce);
+    if (!found.correct())
+      throw error("weft::trainer: the all-reduce \"" + policy.name() + "\" is wrong for " + std::to_string(ranks) +
+                  " ranks: " + collective::explain(found));
+    if (!collective::has_one_association(list))
+      throw error("weft::trainer: the all-reduce \"" + policy.name() + "\" adds in different orders on its " +
+                  std::to_string(ranks) +
+                  " ranks, so that replicas would drift apart; see weft::collective::has_one_association");
+  }
 
   template <class Entries>
   static bool belong_together(Entries const& entries, std::vector<int> const& layer_of_entry, std::size_t first,
@@ -142,19 +167,23 @@ class gradient_reduction {
     return false;
   }
 
-  void add_bucket(Store const& store, std::size_t first, std::size_t last,
-                  collective::all_reduce_choice const& policy) {
-    auto const& entries = store.entries();
+  void add_bucket(std::size_t first, std::size_t last, collective::all_reduce_choice const& policy) {
+    auto const& entries = store_.entries();
     bucket made;
     made.stage = entries[first].stage;
     made.is_tied = entries[first].descriptor.tie_group >= 0;
     for (int group = 0; group < groups_; ++group) {
-      made.gradient.push_back(store.gradients(first, last, group));
-      made.host.push_back(Kokkos::create_mirror_view(made.gradient.back()));
+      made.gradient.push_back(store_.gradients(first, last, group));
+      view_type const& own = made.gradient.back();
+      if constexpr (is_host)
+        made.host.push_back(host_view(own.data(), own.extent(0)));
+      else
+        made.host.push_back(host_view("weft::gradient_mirror", own.extent(0)));
+      made.host_pointers.push_back(made.host.back().data());
     }
     for (std::size_t later = last; made.is_tied && later < entries.size(); ++later)
       if (entries[later].descriptor.tie_group == entries[first].descriptor.tie_group)
-        made.other_sites.push_back(store.gradient(entries[later]));
+        made.other_sites.push_back(store_.gradient(entries[later]));
     if (data_ != nullptr)
       made.run = std::make_unique<transport::running_all_reduce<real>>(
           *data_, policy, static_cast<std::int64_t>(made.gradient[0].extent(0)),
@@ -167,37 +196,50 @@ class gradient_reduction {
       auto const lock = door.launch_lock();
       for (std::size_t group = 0; group < each.gradient.size(); ++group)
         Kokkos::deep_copy(space, each.host[group], each.gradient[group]);
-      execution::fence(space, "weft::reduce");
+      execution::fence(space, "weft::reduction");
     }
   }
 
   void start(transport::endpoint& door, Space const& space, bucket& each) {
     if (data_ == nullptr) return;
+    // Tags come round: what had this one must be through, on every rank at the same place of the row.
+    std::size_t const place = static_cast<std::size_t>(&each - buckets_.data());
+    for (std::size_t other = place % schedule::tags::running; other < buckets_.size(); other += schedule::tags::running)
+      if (other != place) wait(buckets_[other]);
     copy_out(door, space, each);
-    each.run->start(each.host[0].data());
     each.is_running = true;
-    first_running_ = (std::min)(first_running_, static_cast<std::size_t>(&each - buckets_.data()));
+    ++running_;
+    each.run->start(each.host[0].data());
   }
 
-  /// For the first that is under way, moving all of them.
-  void wait(double deadline) {
-    for (advance(); first_running_ < buckets_.size(); advance())
-      buckets_[first_running_].run->wait(deadline, [&] { advance(); });
+  bool advance(bucket& each) {
+    if (!each.is_running) return true;
+    if (!each.run->advance()) return false;
+    each.is_running = false;
+    --running_;
+    return true;
+  }
+
+  /// For one, moving the others.
+  void wait(bucket& each) {
+    if (!each.is_running) return;
+    each.run->wait(deadline_, [&] { advance(); });
+    static_cast<void>(advance(each));
   }
 
   void play_groups(transport::endpoint& door, Space const& space, bucket& each) {
     copy_out(door, space, each);
-    std::vector<real*> buffers;
-    for (auto& host : each.host) buffers.push_back(host.data());
-    collective::play_locally(list_, buffers.data(), static_cast<std::int64_t>(each.host[0].extent(0)));
+    collective::play_locally(list_, each.host_pointers.data(), static_cast<std::int64_t>(each.host[0].extent(0)));
   }
 
   Store const& store_;
   transport::endpoint* data_;
+  double deadline_;
   int groups_ = 1;
   collective::step_list list_;
   std::vector<bucket> buckets_;
-  std::size_t first_running_ = 0;
+  std::size_t running_ = 0;  ///< buckets under way
+  std::size_t turn_ = 0;     ///< whose messages move next
 };
 
 }  // namespace weft::inline v1::train

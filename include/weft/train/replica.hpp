@@ -18,14 +18,14 @@ namespace weft::inline v1::train {
 /// to those that hold the same stages of the others.
 class replica {
  public:
-  /// Collective over the world where the mesh has more than one data rank: subgroups are made.
-  replica(transport::endpoint& world, topology::mesh_shape const& shape)
+  /// Does not communicate, unless `with_library`: then it is collective along the data axis, and so is destruction.
+  replica(transport::endpoint& world, topology::mesh_shape const& shape, bool with_library)
       : world_(world),
         index_(topology::coordinate_of<topology::data>(shape, world.rank())),
         count_(topology::extent_of<topology::data>(shape)) {
     if (count_ == 1) return;
     pipeline_ = transport::make_subgroup(world, topology::ranks_along<topology::pipeline>(shape, world.rank()));
-    data_ = transport::make_subgroup(world, topology::ranks_along<topology::data>(shape, world.rank()));
+    data_ = transport::make_subgroup(world, topology::ranks_along<topology::data>(shape, world.rank()), with_library);
   }
 
   [[nodiscard]] transport::endpoint& world() const { return world_; }

@@ -13,6 +13,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -20,7 +21,7 @@
 namespace weft::inline v1::train {
 
 /// Adds up a mixed (bits, index) of every element, modulo 2^64: equal for equal bits in any order of additions, and
-/// another number, but for one chance in 2^64, where a single bit differs.
+/// another number where one element differs; where several do, equal by one chance in 2^64.
 template <class Real>
 struct digest_kernel {
   static_assert(sizeof(Real) == 4 || sizeof(Real) == 8);
@@ -29,13 +30,11 @@ struct digest_kernel {
   Real const* values;
 
   KOKKOS_INLINE_FUNCTION void operator()(std::int64_t index, std::uint64_t& sum) const {
-    union {
-      Real number;
-      bits pattern;
-    } both;
-    both.number = values[index];
+    Real const number = values[index];
+    bits pattern;
+    memcpy(&pattern, &number, sizeof pattern);
     // splitmix64's finalizer (Steele, Lea and Flood, OOPSLA 2014)
-    std::uint64_t mixed = both.pattern + 0x9e3779b97f4a7c15U * (static_cast<std::uint64_t>(index) + 1U);
+    std::uint64_t mixed = pattern + 0x9e3779b97f4a7c15U * (static_cast<std::uint64_t>(index) + 1U);
     mixed = (mixed ^ (mixed >> 30U)) * 0xbf58476d1ce4e5b9U;
     mixed = (mixed ^ (mixed >> 27U)) * 0x94d049bb133111ebU;
     sum += mixed ^ (mixed >> 31U);

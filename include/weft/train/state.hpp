@@ -40,6 +40,7 @@ namespace detail {
 template <class Trainer, class Sink>
 void collect_state(Trainer& trainer, bool moments, Sink& sink) {
   using real = typename Trainer::real;
+  trainer.require_equal_replicas();
   if (trainer.ranks().index() != 0) return;  // the other pipelines hold the same
   auto& door = trainer.ranks().pipeline();
   auto& store = trainer.stage().store();
@@ -78,7 +79,7 @@ void collect_state(Trainer& trainer, bool moments, Sink& sink) {
 
 /// Hands every tensor to `sink(kind, descriptor, std::span<Real const>)` on rank 0, in the order of
 /// `owned_parameters`; with `moments`, a value is followed by its two moments. Rank 0 never holds more than one tensor
-/// beyond its own. Collective.
+/// beyond its own. Replicas are compared first. Collective.
 template <class Trainer, class Sink>
 void collect_state(Trainer& trainer, bool moments, Sink&& sink) {
   transport::guarded(trainer.door(), [&] { detail::collect_state(trainer, moments, sink); });

@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <new>
 #include <string>
 #include <utility>
 #include <vector>
@@ -74,7 +75,7 @@ class tied_gradient {
   }
 
   /// Communicates with the ranks of the other sites; a rank without a site returns at once. `on_turn()` is called while
-  /// it waits.
+  /// it waits. After an exception the transport may go on reading the gradients: they must be kept for ever.
   template <class OnTurn>
   void reduce(transport::endpoint& door, Space const& space, double deadline, OnTurn&& on_turn) {
     if (elements_ == 0) return;
@@ -93,7 +94,13 @@ class tied_gradient {
         }
         for (int const peer : peers_) posted.send(host_[index].data(), bytes, peer, tags_[index]);
       }
-      posted.settle(on_turn);
+      try {
+        posted.settle(on_turn);
+      } catch (...) {
+        // The transport may go on reading a mirror; where there is none, what it reads is the caller's.
+        if (!posted.give_up()) static_cast<void>(new (std::nothrow) std::vector<host_view>(host_));
+        throw;
+      }
     }
     auto const lock = door.launch_lock();
     kernel add{};

@@ -72,8 +72,8 @@ struct step_result {
 /// A template on model, precision and execution space only: schedules, meshes and
 /// transports are data to it.
 ///
-/// Construction, `step`, `evaluate` and `logits` are collective over the endpoint's ranks; each rank passes the same
-/// batch, of which it reads its part.
+/// Construction, `step`, `evaluate` and `logits` are collective over the endpoint's ranks, and so is destruction where
+/// the MPI library reduces; each rank passes the same batch, of which it reads its part.
 template <class Model, class Real = float, class Space = Kokkos::DefaultExecutionSpace>
 class trainer {
  public:
@@ -106,7 +106,8 @@ class trainer {
           topology::partition::of(Plan::layers::sizes, Plan::layers::stages, Model::layer_count).ranges();
     transport::guarded(door_, [&] {
       if (Plan::memory_limit > 0)
-        check_memory<Model, Real>(program_.view(), checked_partition(), options_.extents, Plan::memory_limit);
+        check_memory<Model, Real>(program_.view(), checked_partition(), options_.extents, Plan::memory_limit,
+                                  options_.gradient_groups);
       build();
     });
   }
@@ -178,6 +179,12 @@ class trainer {
     });
   }
 
+  /// Throws, on all ranks, unless all replicas hold the same bits now. Collective; nothing to do on one pipeline.
+  void require_equal_replicas() {
+    if (ranks_->data() == nullptr) return;
+    train::require_equal_replicas(*ranks_->data(), stage_->store(), stage_->space(), steps_done_, options_.deadline);
+  }
+
   [[nodiscard]] std::int64_t steps_done() const { return steps_done_; }
   [[nodiscard]] std::int64_t optimizer_steps() const { return optimizer_steps_; }
   /// For resuming: the step that comes next.
@@ -202,7 +209,7 @@ class trainer {
     require_mesh();
     layers_ = checked_partition().ranges();
     transport::require_agreement(door_, facts(), options_.deadline);
-    ranks_ = std::make_unique<replica>(door_, options_.mesh);
+    ranks_ = std::make_unique<replica>(door_, options_.mesh, options_.reduction.is_library());
     stage_ = std::make_unique<stage_type>(*ranks_, layers_, rank_of_stage(), options_.extents, options_.seed,
                                           options_.deadline, options_.gradient_groups, options_.reduction);
     stage_->set_optimizer(options_.optimizer);
@@ -249,9 +256,9 @@ class trainer {
   void compare_replicas() {
     bool const is_due =
         options_.compare_replicas_every > 0 && (!is_compared_ || steps_done_ % options_.compare_replicas_every == 0);
-    if (ranks_->data() == nullptr || !is_due) return;
+    if (!is_due) return;
     is_compared_ = true;
-    require_equal_replicas(*ranks_->data(), stage_->store(), stage_->space(), steps_done_, options_.deadline);
+    require_equal_replicas();
   }
 
   /// As asked for, or such that the slowest stage is as fast as can be. Throws where layers do not add up.
@@ -267,6 +274,9 @@ class trainer {
   }
 
   static void require_batch(model::token_batch const& batch, int micro_batches) {
+    if (batch.micro_batches < 1 || batch.sequences < 0)
+      throw error("weft::trainer: a batch of " + std::to_string(batch.sequences) + " sequences cannot be cut into " +
+                  std::to_string(batch.micro_batches) + " micro-batches; name at least one");
     if (batch.micro_batches != micro_batches)
       throw error("weft::trainer: the batch is cut into " + std::to_string(batch.micro_batches) +
                   " micro-batches, the program plays " + std::to_string(micro_batches) +
@@ -313,6 +323,11 @@ class trainer {
     all.add("schedule", program_.view().name);
     all.add("micro-batches", std::to_string(program_.view().micro_batches));
     all.add("data ranks", std::to_string(topology::extent_of<topology::data>(options_.mesh)));
+    std::string mesh;
+    for (int axis = 0; axis < options_.mesh.axes; ++axis)
+      mesh += (axis == 0 ? "" : ", ") + std::string(options_.mesh.name[axis]) + " " +
+              std::to_string(options_.mesh.extent[axis]) + " in steps of " + std::to_string(options_.mesh.stride[axis]);
+    all.add("mesh", mesh);
     all.add("reduction over the data axis", options_.reduction.name());
     all.add("gradient groups", std::to_string(options_.gradient_groups));
     all.add("comparison of replicas every", std::to_string(options_.compare_replicas_every));

@@ -21,9 +21,11 @@
 
 #include <Kokkos_Core.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <map>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -51,7 +53,7 @@ class training_stage {
         deadline_(deadline),
         lock_while_building_(door_.launch_lock()),
         model_(layers, stages_of(rank_of_stage, door_.rank()), extents, seed, Space{}, gradient_groups),
-        reduction_(model_.parameters(), model_.layer_of_entry(), ranks.data(), reduction) {
+        reduction_(model_.parameters(), model_.layer_of_entry(), ranks.data(), reduction, deadline) {
     lay_out_blocks(layers);
     find_tied(layers, rank_of_stage);
     for (std::size_t stage = 0; stage < layers.size(); ++stage)
@@ -90,24 +92,11 @@ class training_stage {
   /// Collective over all ranks. Also shares the loss of every micro-batch, in the same message.
   void norm() {
     reduce_tied();
-    reduction_.finish(door_, space_, deadline_);
+    reduction_.finish(door_, space_);
     {
       auto const lock = door_.launch_lock();
       std::fill(shared_.begin(), shared_.end(), 0.0);
-      for (auto const& entry : store().entries()) {
-        if (entry.descriptor.use_site != 0 || entry.descriptor.frozen) continue;
-        auto const gradient = store().gradient(entry);
-        auto const place = block_of_.at(entry.descriptor.name);
-        block_norms(space_, static_cast<Real const*>(gradient.data()), entry.elements, blocks_.data() + place);
-      }
-      Kokkos::deep_copy(space_, blocks_host_, blocks_);
-      execution::fence(space_, "weft::norm");
-      for (auto const& entry : store().entries()) {
-        if (entry.descriptor.use_site != 0 || entry.descriptor.frozen || ranks_.index() != 0) continue;
-        auto const place = static_cast<std::size_t>(block_of_.at(entry.descriptor.name));
-        auto const count = static_cast<std::size_t>(reduction::blocks_of(entry.elements));
-        for (std::size_t block = place; block < place + count; ++block) shared_[block] = blocks_host_(block);
-      }
+      if (ranks_.index() == 0) add_own_blocks();  // the other replicas' gradients are the same
       add_own_losses();
       shared_[stop_place()] = wants_stop_ ? 1.0 : 0.0;
     }
@@ -263,11 +252,32 @@ class training_stage {
   void reduce_tied() {
     if (is_tied_reduced_) return;
     is_tied_reduced_ = true;
-    for (auto& each : tied_) each.reduce(door_, space_, deadline_, [&] { progress(); });
+    try {
+      for (auto& each : tied_) each.reduce(door_, space_, deadline_, [&] { progress(); });
+    } catch (...) {
+      store().keep_gradients_for_ever();
+      throw;
+    }
     reduction_.start_tied(door_, space_);
   }
 
   [[nodiscard]] std::size_t stop_place() const { return block_count_ + micro_batches_; }
+
+  void add_own_blocks() {
+    auto const counts = [](auto const& entry) { return entry.descriptor.use_site == 0 && !entry.descriptor.frozen; };
+    for (auto const& entry : store().entries())
+      if (counts(entry))
+        block_norms(space_, static_cast<Real const*>(store().gradient(entry).data()), entry.elements,
+                    blocks_.data() + block_of_.at(entry.descriptor.name));
+    Kokkos::deep_copy(space_, blocks_host_, blocks_);
+    execution::fence(space_, "weft::norm");
+    for (auto const& entry : store().entries()) {
+      if (!counts(entry)) continue;
+      auto const place = static_cast<std::size_t>(block_of_.at(entry.descriptor.name));
+      auto const count = static_cast<std::size_t>(reduction::blocks_of(entry.elements));
+      for (std::size_t block = place; block < place + count; ++block) shared_[block] = blocks_host_(block);
+    }
+  }
 
   void add_own_losses() {
     if (door_.rank() != head_rank_) return;

@@ -121,10 +121,12 @@ class mpi final : public endpoint {
       return true;
     }
     // A send cannot be taken back. Most have left already; one that waits for its receive keeps its buffer.
+    // All sends of this endpoint share one moment to leave.
     using clock = std::chrono::steady_clock;
-    auto const end = clock::now() + std::chrono::milliseconds(20);
-    for (int is_done = 0; clock::now() < end; sched_yield()) {
+    if (grace_end_ == clock::time_point{}) grace_end_ = clock::now() + std::chrono::milliseconds(50);
+    for (int is_done = 0;; sched_yield()) {
       if (MPI_Test(&handle, &is_done, MPI_STATUS_IGNORE) != MPI_SUCCESS || is_done != 0) return true;
+      if (clock::now() >= grace_end_) break;
     }
     MPI_Request_free(&handle);
     return false;
@@ -197,6 +199,7 @@ class mpi final : public endpoint {
   }
 
   /// MPI_Iallreduce.
+  [[nodiscard]] bool has_library() const override { return true; }
   [[nodiscard]] request library_all_reduce(void* data, std::int64_t elements, summand type) override {
     return post_sum(data_, data, elements, type);
   }
@@ -382,6 +385,7 @@ class mpi final : public endpoint {
   bool crowded_ = false;
   bool has_failed_ = false;
   int exceptions_ = std::uncaught_exceptions();
+  std::chrono::steady_clock::time_point grace_end_{};  // until when sends that were given up may still leave
 };
 
 }  // namespace weft::inline v1::transport

@@ -21,8 +21,15 @@ class posted_messages {
   posted_messages(endpoint& door, char const* what, double deadline) : door_(door), what_(what), deadline_(deadline) {}
   posted_messages(posted_messages const&) = delete;
   posted_messages& operator=(posted_messages const&) = delete;
-  ~posted_messages() {
-    for (auto& each : posts_) static_cast<void>(door_.abandon(each.posted));
+  ~posted_messages() { static_cast<void>(give_up()); }
+
+  /// Abandons what is under way, after a failure. False where the transport may go on reading what was to be sent: its
+  /// owner must then keep that memory for ever.
+  bool give_up() noexcept {
+    bool is_free = true;
+    for (auto& each : posts_) is_free = door_.abandon(each.posted) && is_free;
+    posts_.clear();
+    return is_free;
   }
 
   void send(void const* data, std::size_t bytes, int peer, int tag) {
@@ -39,9 +46,9 @@ class posted_messages {
   template <class OnTurn>
   void settle(OnTurn&& on_turn) {
     for (auto& each : posts_) {
+      int const rank = door_.global_rank(door_.rank());
+      int const peer = door_.global_rank(each.peer);
       auto const overdue = [&](double waited) {
-        int const rank = door_.global_rank(door_.rank());
-        int const peer = door_.global_rank(each.peer);
         throw error("weft::transport: " + std::string(what_) + ": rank " + std::to_string(rank) + " waited " +
                         std::to_string(static_cast<long>(waited)) + " s for rank " + std::to_string(peer) + " in " +
                         what_ + "; it is slow, stopped, or does something else",
@@ -49,11 +56,11 @@ class posted_messages {
       };
       wait(door_, each.posted, deadline_, overdue, on_turn);
       if (each.is_receive && door_.received_bytes() != each.bytes)
-        throw error("weft::transport: " + std::string(what_) + ": rank " + std::to_string(door_.rank()) + " received " +
-                        std::to_string(door_.received_bytes()) + " bytes from rank " + std::to_string(each.peer) +
+        throw error("weft::transport: " + std::string(what_) + ": rank " + std::to_string(rank) + " received " +
+                        std::to_string(door_.received_bytes()) + " bytes from rank " + std::to_string(peer) +
                         " where " + std::to_string(each.bytes) +
                         " are right; all ranks must call it with the same sizes",
-                    {.rank = door_.rank(), .peer = each.peer});
+                    {.rank = rank, .peer = peer});
     }
     posts_.clear();
   }

@@ -11,9 +11,11 @@
 #include <weft/transport/endpoint.hpp>
 #include <weft/transport/running_collective.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 
 /// @file
 /// Collectives that a rank waits for, in host memory. Everything that waits for all ranks outside the pipeline comes
@@ -23,15 +25,25 @@ namespace weft::inline v1::transport {
 
 inline constexpr double default_deadline = 300.0;  ///< seconds
 
-/// Plays this rank's part of a step list on `elements` numbers at `data`. Collective over the endpoint's ranks.
-/// `what` names the operation in messages; `on_turn()`, where given, is called in every unsuccessful turn of the wait,
-/// for whoever has other messages to move meanwhile.
+/// Plays this rank's part of a step list on `elements` numbers at `data`, in memory of its own, which it keeps for ever
+/// where a failure leaves messages under way: `data` is the caller's again in any case. Collective over the endpoint's
+/// ranks. `what` names the operation in messages; `on_turn()`, where given, is called in every unsuccessful turn of the
+/// wait, for whoever has other messages to move meanwhile.
 template <class Number, class OnTurn>
 void run_collective(endpoint& door, collective::step_list const& list, Number* data, std::int64_t elements,
                     double deadline, char const* what, OnTurn&& on_turn) {
+  auto const count = static_cast<std::size_t>(elements > 0 ? elements : 0);
+  auto own = std::make_unique<Number[]>(count);
+  std::copy_n(data, count, own.get());
   running_collective<Number> running(door, list, elements, schedule::tags::collective, what);
-  running.start(data);
-  running.wait(deadline, on_turn);
+  try {
+    running.start(own.get());
+    running.wait(deadline, on_turn);
+  } catch (...) {
+    if (!running.give_up()) static_cast<void>(own.release());
+    throw;
+  }
+  std::copy_n(own.get(), count, data);
 }
 
 template <class Number>

@@ -43,6 +43,7 @@ class running_all_reduce {
       if constexpr (!has_summand)
         throw error("weft::transport::running_all_reduce: the library sums float and double alone; choose a step list",
                     {.rank = own_global_rank()});
+      if (!door.has_library()) static_cast<void>(door.library_all_reduce(nullptr, 0, summand::f32));  // says why not
     } else {
       own_.emplace(door, how.list(door.size()), elements, tag, "all_reduce",
                    options.segment_elements > 0 ? options.segment_elements : default_segment_elements);
@@ -78,9 +79,9 @@ class running_all_reduce {
   template <class OnTurn>
   void wait(double deadline, OnTurn&& on_turn) {
     if (own_) return own_->wait(deadline, on_turn);
-    auto const overdue = [&] {
+    auto const overdue = [&](double waited) {
       throw error("weft::transport: all_reduce: rank " + std::to_string(own_global_rank()) + " waited " +
-                      std::to_string(static_cast<long>(deadline)) +
+                      std::to_string(static_cast<long>(waited)) +
                       " s for the library's all-reduce; a rank is slow, stopped, or does something else",
                   {.rank = own_global_rank()});
     };

@@ -25,7 +25,9 @@ namespace weft::inline v1::transport {
 class subgroup final : public endpoint {
  public:
   /// See `make_subgroup`.
-  subgroup(endpoint& parent, std::vector<int> members) : parent_(parent), members_(std::move(members)) {
+  subgroup(endpoint& parent, std::vector<int> members, bool with_library)
+      : parent_(parent),
+        members_(std::move(members)) {
     require(!members_.empty(), "it has no member", "name at least the calling rank");
     auto sorted = members_;
     std::sort(sorted.begin(), sorted.end());
@@ -40,7 +42,7 @@ class subgroup final : public endpoint {
     require(own != members_.end(), "rank " + std::to_string(parent.rank()) + " makes it and is no member",
             "call make_subgroup on the members alone");
     rank_ = static_cast<int>(own - members_.begin());
-    library_ = parent.make_library(members_);
+    if (with_library) library_ = parent.make_library(members_);
   }
 
   [[nodiscard]] int rank() const override { return rank_; }
@@ -70,6 +72,7 @@ class subgroup final : public endpoint {
     for (int const each : members) ranks.push_back(of_parent(each));
     return parent_.make_library(ranks);
   }
+  [[nodiscard]] bool has_library() const override { return library_ != nullptr; }
   [[nodiscard]] request library_all_reduce(void* data, std::int64_t elements, summand type) override {
     if (!library_) return endpoint::library_all_reduce(data, elements, type);
     return library_->all_reduce(data, elements, type);
@@ -99,11 +102,13 @@ class subgroup final : public endpoint {
 };
 
 /// A door to `members` of `parent`, which the calling rank is one of; the order of the members is that of the new
-/// ranks. Collective over the members alone (over MPI it makes a communicator for the library's collectives, by
-/// MPI_Comm_create_group; over threads it does not communicate), and so is its destruction. The parent must outlive it.
-/// Throws `weft::error` for a member that does not exist, is named twice, or where the calling rank is missing.
-[[nodiscard]] inline std::unique_ptr<endpoint> make_subgroup(endpoint& parent, std::vector<int> const& members) {
-  return std::make_unique<subgroup>(parent, members);
+/// ranks. Does not communicate, unless `with_library`: then it is collective over the members alone (over MPI it makes
+/// a communicator for the library's collectives, by MPI_Comm_create_group), and so is its destruction. The parent must
+/// outlive it. Throws `weft::error` for a member that does not exist, is named twice, or where the calling rank is
+/// missing.
+[[nodiscard]] inline std::unique_ptr<endpoint> make_subgroup(endpoint& parent, std::vector<int> const& members,
+                                                             bool with_library = false) {
+  return std::make_unique<subgroup>(parent, members, with_library);
 }
 
 }  // namespace weft::inline v1::transport
