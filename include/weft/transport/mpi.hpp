@@ -216,9 +216,9 @@ class mpi final : public endpoint {
     char text[text_bytes] = {};
   };
 
-  /// True once every rank has come to the end unharmed. Otherwise, or after two seconds, the communicators must stay: who
-  /// frees one alone gives its number to the next, and a message that a failed rank still had under way (Open MPI numbers
-  /// its headers so) would end up there, or end the job.
+  /// True once every rank has come to the end unharmed. Otherwise, or after two seconds, the communicators must stay:
+  /// who frees one alone gives its number to the next, and a message that a failed rank still had under way (Open MPI
+  /// puts that number into it) would end up there, or end the job.
   [[nodiscard]] bool leave() noexcept {
     if (has_failed_ || std::uncaught_exceptions() > exceptions_) return false;
     MPI_Request everybody = MPI_REQUEST_NULL;
