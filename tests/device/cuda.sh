@@ -133,9 +133,10 @@ done
 while read -r name _; do
   grep -qxF "$name" "$work/names" || fail "no machine code for $(c++filt "$name")"
 done <"$work/mangled"
-# Kokkos::Impl::...ParallelFor<FUNCTOR, Kokkos::RangePolicy<...>...>: FUNCTOR is what one wants to read
+# Kokkos::Impl::...ParallelFor<FUNCTOR, Kokkos::RangePolicy<...>...>: FUNCTOR is what one wants to read. Reductions have
+# ParallelReduce<Kokkos::Impl::CombinedFunctorReducer<FUNCTOR, ...>...>.
 while read -r name registers stack stores loads; do
-  functor=$(c++filt "$name" | sed -E 's/.*Parallel(For|Reduce|Scan)<//; s/, Kokkos::RangePolicy.*//; s/weft::v[0-9]+::/weft::/g')
+  functor=$(c++filt "$name" | sed -E 's/.*Parallel(For|Reduce|Scan)<//; s/^Kokkos::Impl::CombinedFunctorReducer<//; s/, Kokkos::(RangePolicy|Impl::FunctorAnalysis).*//; s/weft::v[0-9]+::/weft::/g')
   case $functor in weft::*) printf '%4d %6d %6d %6d  %s\n' "$registers" "$stack" "$stores" "$loads" "$functor" ;; esac
 done <"$work/mangled" | sed -E 's/Kokkos::View<([a-z ]+)[*].*/View<\1*>>/' | sort -k5 -u >"$work/table"
 {
