@@ -16,6 +16,7 @@ using namespace weft;
 static_assert(schedule_policy<schedule::serial> && schedule_policy<schedule::gpipe>);
 static_assert(schedule_policy<schedule::one_f_one_b> && schedule_policy<schedule::forward_only>);
 static_assert(schedule_policy<schedule::zero_bubble_h1>);
+static_assert(schedule_policy<schedule::zero_bubble_auto<>> && schedule_policy<schedule::latency_aware<>>);
 static_assert(!schedule_policy<int> && !schedule_policy<no_optimizer>);
 
 // --- formulas against tables, for a few shapes (the unit tests sweep them) -------------------------------------------
@@ -67,6 +68,14 @@ static_assert(zero_bubble::report.order == schedule::accumulation::ascending);
 static_assert(plan<schedule::zero_bubble_h1, pipeline_ranks<4>, micro_batches<2>>::report.peak_activations == 2);
 static_assert(plan<schedule::serial, pipeline_ranks<1>, micro_batches<8>>::report.idle_share == 0.0);
 static_assert(plan<schedule::forward_only, pipeline_ranks<3>, micro_batches<2>>::report.idle_share == 0.5);
+
+using made_to_measure = plan<schedule::zero_bubble_auto<7>, pipeline_ranks<4>, micro_batches<8>>;
+static_assert(made_to_measure::report.idle_share == 3.0 / 27.0 && made_to_measure::report.peak_activations <= 7);
+using for_far_ranks =
+    plan<schedule::latency_aware<0, schedule::costs<1, 1, 1, 3>>, pipeline_ranks<2>, micro_batches<5>>;
+static_assert(schedule::cost(for_far_ranks::view(), {.hop = 3.0}).makespan == 19.0);
+using chosen = plan<schedule::automatic<schedule::activation_limit<3>>, pipeline_ranks<3>, micro_batches<4>>;
+static_assert(chosen::known_while_compiling && chosen::report.micro_batches == 4);
 
 // --- every send model that a chain of posts survives -----------------------------------------------------------------
 static_assert(schedule::play(training::view(), schedule::send_model::rendezvous).playable());

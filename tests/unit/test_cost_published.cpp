@@ -86,3 +86,36 @@ TEST_CASE("cost: schedules that are equal without a hop time separate with one")
   CHECK(cost(write_table<gpipe>(4, 16).view(), {.hop = 0.125}).makespan <
         cost(write_table<one_f_one_b>(4, 16).view(), {.hop = 0.125}).makespan);
 }
+
+TEST_CASE("cost: layers split over two vendors where both stages take equally long, the head counted") {
+  // 32 layers of LLaMA-8B on NVIDIA (549.7 TFLOP/s) and then AMD (534.9), the head as 2.409 layers: arXiv 2602.18007.
+  auto const best_split = [](double head) {
+    auto const table = write_table<one_f_one_b>(2, 64);
+    int best = 0;
+    double shortest = 0.0;
+    for (int first = 1; first < 32; ++first) {
+      double const nvidia = first / 549.7;
+      double const amd = (32 - first + head) / 534.9;
+      stage_cost const stages[] = {{nvidia, nvidia, nvidia}, {amd, amd, amd}};
+      double const time = cost(table.view(), {.stages = stages}).makespan;
+      if (best != 0 && time >= shortest) continue;
+      best = first;
+      shortest = time;
+    }
+    return best;
+  };
+  CHECK(best_split(2.409) == 17);
+  CHECK(best_split(0.0) == 16);
+}
+
+TEST_CASE("cost: ZB-H1 lies between 1F1B and no bubble, in the ranges that were published") {
+  for (auto const& known : vector_tables::zero_bubble_paper) {
+    cost_model const model{.every = {known.forward, known.input, known.weight}, .hop = known.hop};
+    double const first = figures_of(write_table<one_f_one_b>(8, known.micro_batches).view(), model).bubble_rate;
+    double const second = figures_of(write_table<zero_bubble_h1>(8, known.micro_batches).view(), model).bubble_rate;
+    CHECK(first >= 0.109);
+    CHECK(first <= 0.265);
+    CHECK(second < first);
+    CHECK(second > 0.0);
+  }
+}
