@@ -1,0 +1,125 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <weft/config.hpp>
+#include <weft/error.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace weft::inline v1::transport {
+
+/// A posted send or receive. Owned by whoever posted it; complete once `endpoint::test` has said so, and then empty.
+struct request {
+  std::uintptr_t handle = 0;
+  bool pending = false;
+  bool is_send = false;
+  bool is_collective = false;
+};
+
+/// What a transport's library can sum.
+enum class summand : std::uint8_t { f32, f64 };
+
+/// The collectives of a transport's own library, among ranks that were fixed when it was made.
+class library_collectives {
+ public:
+  library_collectives() = default;
+  library_collectives(library_collectives const&) = delete;
+  library_collectives& operator=(library_collectives const&) = delete;
+  virtual ~library_collectives() = default;
+
+  /// Posts data[i] = sum over the ranks, in an order of additions of the library's own; `endpoint::test` completes it.
+  [[nodiscard]] virtual request all_reduce(void* data, std::int64_t elements, summand type) = 0;
+};
+
+/// What a rank was doing when the deadline of some rank's wait passed.
+struct whereabouts {
+  bool is_known = false;
+  int waits_for = -1;  ///< a rank of the outermost endpoint; -1: for none, it computes
+  std::string text;    ///< begins with "rank <n>"; the first 1,000 characters of it travel
+};
+
+/// One rank's door to the others: posts, tests, and the failure channel. Everything above (engine, collectives,
+/// trainer) is written against this class, so that it is compiled once and cannot know which transport runs below.
+///
+/// All members are called by the rank's own thread only. Buffers belong to the endpoint's memory (host memory in
+/// `transport::mpi` and `transport::in_process`) from the post until the request completes.
+class endpoint {
+ public:
+  endpoint() = default;
+  endpoint(endpoint const&) = delete;
+  endpoint& operator=(endpoint const&) = delete;
+  virtual ~endpoint() = default;
+
+  [[nodiscard]] virtual int rank() const = 0;
+  [[nodiscard]] virtual int size() const = 0;
+
+  /// What messages to people call a rank: its number in the outermost endpoint that this one is a part of.
+  [[nodiscard]] virtual int global_rank(int rank) const { return rank; }
+
+  /// Posts; never block. Messages of one (peer, tag) pair arrive in the order they were posted. Tags are 0..32767.
+  [[nodiscard]] virtual request send(void const* data, std::size_t bytes, int peer, int tag) = 0;
+  [[nodiscard]] virtual request receive(void* data, std::size_t bytes, int peer, int tag) = 0;
+
+  /// True once the request is complete; makes progress; does not communicate otherwise.
+  [[nodiscard]] virtual bool test(request& posted) = 0;
+
+  /// Bytes that arrived by the last receive for which `test` returned true.
+  [[nodiscard]] virtual std::size_t received_bytes() const = 0;
+
+  /// Gives up a pending request (after a failure). False where the transport may go on reading a send's buffer: its
+  /// owner must then keep the memory for ever. Blocks for a fraction of a second at most.
+  [[nodiscard]] virtual bool abandon(request& posted) noexcept = 0;
+
+  /// Tells every other rank that this one failed and why (the first 1,000 characters of it); the first call counts.
+  /// Waits for half a second at most for the messages to leave.
+  virtual void announce_failure(std::string_view message) noexcept = 0;
+
+  /// Throws `remote_error` once another rank has announced a failure, and `standstill` once another rank's deadline has
+  /// passed. Does not block.
+  virtual void check_failure() = 0;
+
+  /// Tells every other rank that this one has given up waiting, or answers one that has; returns, by rank of the
+  /// outermost endpoint, what each said within `seconds`. Empty where the transport has no such channel. Counts as a
+  /// failure: what is announced afterwards goes nowhere.
+  [[nodiscard]] virtual std::vector<whereabouts> exchange_whereabouts(whereabouts const& own, double seconds) {
+    static_cast<void>(own), static_cast<void>(seconds);
+    return {};
+  }
+
+  /// Lets another rank have this core; called between unsuccessful tests.
+  virtual void yield() noexcept = 0;
+
+  /// Held around whatever launches kernels. Where ranks are threads it is one lock for the process (Kokkos kernels
+  /// must not be launched by several threads at once); elsewhere it costs nothing. Never held while waiting: whoever
+  /// waits for it looks at the failure channel, throws as a wait for a message does, and answers at a standstill.
+  [[nodiscard]] virtual std::unique_lock<std::mutex> launch_lock() = 0;
+
+  /// The transport's library among `members`, ranks of this endpoint of which the calling one is a member; empty where
+  /// the transport has none. Collective over the members; blocks. Must not outlive this endpoint.
+  [[nodiscard]] virtual std::unique_ptr<library_collectives> make_library(std::vector<int> const& members) {
+    static_cast<void>(members);
+    return {};
+  }
+
+  /// Whether `library_all_reduce` is possible here.
+  [[nodiscard]] virtual bool has_library() const { return false; }
+
+  /// Posts a sum over all ranks of this endpoint, by the transport's own library. Throws where there is none.
+  [[nodiscard]] virtual request library_all_reduce(void* data, std::int64_t elements, summand type) {
+    static_cast<void>(data), static_cast<void>(elements), static_cast<void>(type);
+    throw error(
+        "weft::transport: this transport has no library of collectives, so there is no all-reduce \"mpi\"; choose "
+        "ring, "
+        "recursive-doubling, recursive-halving, tree or hierarchical, or run over MPI",
+        {.rank = global_rank(rank())});
+  }
+};
+
+}  // namespace weft::inline v1::transport
