@@ -4,6 +4,9 @@
 
 #include "options.hpp"
 
+#include <weft/schedule/registry.hpp>
+#include <weft/schedule/words.hpp>
+
 #include <algorithm>
 #include <cstdint>
 #include <numeric>
@@ -64,9 +67,25 @@ inline std::vector<std::string> check(options const& chosen, int launched, model
     problems.push_back("--ranks " + text(chosen.ranks) + " asks for threads, but --transport mpi takes the " +
                        text(launched) + " that were launched; use mpiexec -n " + text(chosen.ranks) +
                        ", or --transport in-process");
-  if (chosen.schedule == schedule_kind::serial && ranks != 1)
+  int stages = ranks;
+  if (chosen.schedule == "serial" && ranks != 1) {
     problems.push_back("--schedule serial uses one rank, and there are " + text(ranks) +
                        "; start one, or choose --schedule gpipe, 1f1b or zb-h1");
+  } else {
+    auto const& known = weft::schedule::known_schedule(chosen.schedule);
+    int const micro_batches = chosen.micro_batches * chosen.gradient_groups;
+    auto const legal = known.check(chosen.shape, ranks, micro_batches);
+    if (!legal.legal()) {
+      problems.push_back("--schedule " + chosen.schedule + ": " + weft::schedule::explain(legal, known.name));
+    } else {
+      auto const made = known.table(chosen.shape, ranks, micro_batches);
+      stages = made.view().stages();
+      if (made.view().graph.copies > 1)
+        problems.push_back("--schedule " + chosen.schedule +
+                           " keeps two copies of the model, which mini_llm does not train; choose one with a single "
+                           "copy, such as --schedule zbv");
+    }
+  }
   if (world % chosen.data_ranks != 0)
     problems.push_back("--data-ranks " + text(chosen.data_ranks) + " pipelines cannot share " + text(world) +
                        (world == 1 ? " rank" : " ranks") + "; start a multiple of " + text(chosen.data_ranks) +
@@ -102,10 +121,12 @@ inline std::vector<std::string> check(options const& chosen, int launched, model
   if (!chosen.partition.empty()) {
     auto const parts = static_cast<std::int64_t>(chosen.partition.size());
     std::int64_t const sum = std::accumulate(chosen.partition.begin(), chosen.partition.end(), std::int64_t{0});
-    std::string const possible = "; --partition " + possible_partition(model.layers(), ranks) + " is possible, or auto";
-    if (parts != ranks)
+    std::string const possible =
+        "; --partition " + possible_partition(model.layers(), stages) + " is possible, or auto";
+    if (parts != stages)
       problems.push_back("--partition " + partition_text(chosen.partition) + " is for " + text(parts) +
-                         " ranks, and there are " + text(ranks) + possible);
+                         (stages == ranks ? " ranks, and there are " : " stages, and there are ") + text(stages) +
+                         possible);
     if (sum != model.layers())
       problems.push_back("--partition " + partition_text(chosen.partition) + " adds up to " + text(sum) +
                          " layers; --preset " + to_text(chosen.preset) + " has " + text(model.layers()) +

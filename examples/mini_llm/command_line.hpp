@@ -6,6 +6,7 @@
 #include "options.hpp"
 
 #include <weft/collective/all_reduce.hpp>
+#include <weft/schedule/registry.hpp>
 
 #include <weft/config.hpp>
 #include <weft/error.hpp>
@@ -211,6 +212,14 @@ class option_table {
   std::string group_;
 };
 
+/// The registry's name for what was asked for; what is for evaluation alone is no schedule to train under.
+inline std::string schedule_name(std::string const& text) {
+  auto const* const found = weft::schedule::find_schedule(text);
+  if (found == nullptr || found->name == std::string(weft::schedule::forward_only::name))
+    refuse_value("--schedule", text, weft::schedule::schedule_names() + " are known");
+  return found->name;
+}
+
 inline void add_options(CLI::App& app, option_table& table, options& chosen) {
   constexpr int many = 1'000'000'000;
 
@@ -225,7 +234,20 @@ inline void add_options(CLI::App& app, option_table& table, options& chosen) {
   table.real("--dropout", &options::dropout, {0.0, 1.0, false, true}, "Share of activations dropped in training");
 
   table.group("Plan");
-  table.choice("--schedule", &options::schedule, schedule_names, "Order of the passes of a pipeline");
+  table.add("--schedule", "NAME", chosen.schedule,
+            "Order of the passes of a pipeline: serial, gpipe,\n1f1b, interleaved, zb-h1, zbv, ... (docs/schedules.md)",
+            [&chosen](std::string const& text) { chosen.schedule = schedule_name(text); });
+  for (auto const& [name, member, help] :
+       {std::tuple{"--chunks", &weft::schedule::shape::chunks,
+                   "Stages per rank, for schedules with several; 0: its own"},
+        std::tuple{"--chunk-group", &weft::schedule::shape::group, "Micro-batches of a chunk in a row (interleaved)"},
+        std::tuple{"--waves", &weft::schedule::shape::waves, "How often stages go down and up the ranks (wave)"},
+        std::tuple{"--keep", &weft::schedule::shape::memory_limit,
+                   "Micro-batches a rank may keep (zb-auto and the like)"}})
+    table.add(name, "N", "0", help,
+              [&value = chosen.shape.*member, option = std::string(name)](std::string const& text) {
+                value = whole_number(option, text, 0, 4096);
+              });
   table.whole("--micro-batches", &options::micro_batches, 1, 65536,
               "Pieces that a batch (with --data-ranks: each\npipeline's part of it) is cut into");
   table.whole("--data-ranks", &options::data_ranks, 1, 1024,

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <weft/schedule/shape.hpp>
+
 #include <nlohmann/json.hpp>
 
 #include <cstdint>
@@ -15,19 +17,16 @@
 namespace mini_llm {
 
 enum class preset_kind { nano, small, gpt2_124m, llama_nano, llama_160m };
-enum class schedule_kind { serial, gpipe, one_f_one_b, zero_bubble_h1 };
 enum class data_format { automatic, text, llmc, uint16 };
 enum class recompute_kind { none, full };
 enum class transport_kind { mpi, in_process };
 
 inline constexpr char const* preset_names[] = {"nano", "small", "gpt2-124m", "llama-nano", "llama-160m"};
-inline constexpr char const* schedule_names[] = {"serial", "gpipe", "1f1b", "zb-h1"};
 inline constexpr char const* data_format_names[] = {"auto", "text", "llmc", "uint16"};
 inline constexpr char const* recompute_names[] = {"none", "full"};
 inline constexpr char const* transport_names[] = {"mpi", "in-process"};
 
 inline char const* to_text(preset_kind kind) { return preset_names[static_cast<int>(kind)]; }
-inline char const* to_text(schedule_kind kind) { return schedule_names[static_cast<int>(kind)]; }
 inline char const* to_text(data_format kind) { return data_format_names[static_cast<int>(kind)]; }
 inline char const* to_text(recompute_kind kind) { return recompute_names[static_cast<int>(kind)]; }
 inline char const* to_text(transport_kind kind) { return transport_names[static_cast<int>(kind)]; }
@@ -41,12 +40,13 @@ struct options {
   double dropout = 0.0;
 
   // Plan
-  schedule_kind schedule = schedule_kind::one_f_one_b;
-  int micro_batches = 4;        ///< of each pipeline
-  int data_ranks = 1;           ///< pipelines that share a batch
-  std::string reduce = "ring";  ///< how their gradients are summed
-  int gradient_groups = 1;      ///< on one pipeline: sums apart, as that many would have them
-  std::vector<int> partition;   ///< layers per rank; empty: automatic, by cost
+  std::string schedule = "1f1b";  ///< a name of weft/schedule/registry.hpp
+  weft::schedule::shape shape{};  ///< what the schedule is told beside ranks and micro-batches
+  int micro_batches = 4;          ///< of each pipeline
+  int data_ranks = 1;             ///< pipelines that share a batch
+  std::string reduce = "ring";    ///< how their gradients are summed
+  int gradient_groups = 1;        ///< on one pipeline: sums apart, as that many would have them
+  std::vector<int> partition;     ///< layers per rank; empty: automatic, by cost
   recompute_kind recompute = recompute_kind::none;
   transport_kind transport = transport_kind::mpi;
   int ranks = 0;      ///< threads of the in-process transport; 0: not given
@@ -107,7 +107,11 @@ inline nlohmann::ordered_json to_json(options const& chosen) {
   object["preset"] = to_text(chosen.preset);
   if (!chosen.init.empty()) object["init"] = chosen.init;
   object["dropout"] = chosen.dropout;
-  object["schedule"] = to_text(chosen.schedule);
+  object["schedule"] = chosen.schedule;
+  if (chosen.shape.chunks != 0) object["chunks"] = chosen.shape.chunks;
+  if (chosen.shape.group != 0) object["chunk-group"] = chosen.shape.group;
+  if (chosen.shape.waves != 0) object["waves"] = chosen.shape.waves;
+  if (chosen.shape.memory_limit != 0) object["keep"] = chosen.shape.memory_limit;
   object["micro-batches"] = chosen.micro_batches;
   object["data-ranks"] = chosen.data_ranks;
   object["reduce"] = chosen.reduce;

@@ -59,8 +59,8 @@ inline int pipeline_ranks(options const& chosen, int world) { return world / cho
 /// One pipeline's program: checked, lowered, and played under rendezvous.
 inline weft::schedule::program make_program(options const& chosen, int world) {
   return weft::schedule::make_program(
-      to_text(chosen.schedule), pipeline_ranks(chosen, world), chosen.micro_batches * chosen.gradient_groups,
-      {.recompute = chosen.recompute == recompute_kind::full, .reduce_over_data = chosen.data_ranks > 1});
+      chosen.schedule, pipeline_ranks(chosen, world), chosen.micro_batches * chosen.gradient_groups,
+      {.recompute = chosen.recompute == recompute_kind::full, .reduce_over_data = chosen.data_ranks > 1}, chosen.shape);
 }
 
 /// Micro-batches of a batch over all pipelines, or groups.
@@ -72,10 +72,9 @@ inline weft::model::extents largest_micro_batch(options const& chosen) {
 }
 
 template <class Model>
-weft::topology::partition partition_of(options const& chosen, int world) {
-  return chosen.partition.empty()
-             ? weft::partition_of<Model>(pipeline_ranks(chosen, world), largest_micro_batch(chosen))
-             : weft::topology::partition::of(chosen.partition, Model::layer_count);
+weft::topology::partition partition_of(options const& chosen, int stages) {
+  return chosen.partition.empty() ? weft::partition_of<Model>(stages, largest_micro_batch(chosen))
+                                  : weft::topology::partition::of(chosen.partition, Model::layer_count);
 }
 
 inline std::string bytes_text(std::int64_t bytes) {
@@ -98,12 +97,11 @@ std::string headline(options const& chosen, int world, weft::topology::partition
   if (chosen.gradient_groups > 1)
     replicas = std::to_string(chosen.gradient_groups) + " gradient groups (summed as by " + chosen.reduce + ") on ";
   return "model: " + std::string(to_text(chosen.preset)) + ", " + Model::name() + ", " +
-         std::to_string(Model::parameter_count()) + " parameters\nplan:  " + to_text(chosen.schedule) + " on " +
-         replicas + std::to_string(ranks) + (ranks == 1 ? " rank, " : " ranks, ") +
-         std::to_string(chosen.micro_batches) + " micro-batches of " +
-         (chosen.batch % all_micro_batches(chosen) == 0 ? "" : "at most ") +
+         std::to_string(Model::parameter_count()) + " parameters\nplan:  " + chosen.schedule + " on " + replicas +
+         std::to_string(ranks) + (ranks == 1 ? " rank, " : " ranks, ") + std::to_string(chosen.micro_batches) +
+         " micro-batches of " + (chosen.batch % all_micro_batches(chosen) == 0 ? "" : "at most ") +
          std::to_string(largest.sequences_per_micro_batch) + " x " + std::to_string(largest.sequence_length) +
-         " tokens, layers per rank " + sizes +
+         " tokens, layers per " + (layers.stages() == ranks ? "rank " : "stage ") + sizes +
          (chosen.recompute == recompute_kind::full ? ", activations recomputed\n" : "\n");
 }
 
@@ -116,7 +114,7 @@ void print_plan(options const& chosen, int launched) {
   require_possible(as_launched, world, facts_of<Model>());
   int const ranks = pipeline_ranks(chosen, world);
   auto const program = make_program(chosen, world);
-  auto const layers = partition_of<Model>(chosen, world);
+  auto const layers = partition_of<Model>(chosen, program.view().stages());
   auto const largest = largest_micro_batch(chosen);
   auto const report = weft::make_report(program.view());
   std::cout << headline<Model>(chosen, world, layers);
@@ -131,12 +129,19 @@ void print_plan(options const& chosen, int launched) {
   for (int rank = 0; rank < ranks; ++rank) {
     auto const needs = weft::memory_of_rank<Model>(program.view(), layers, largest, rank, chosen.gradient_groups);
     std::int64_t flops = 0;
-    for (int layer = layers[rank].first; layer < layers[rank].last; ++layer) flops += Model::flops(layer, largest);
-    std::printf("%4d  %6d  %4d  %13.3e  %12s%12s%12s%12s%12s%12s%12s\n", rank, layers[rank].size(),
-                program.view().slots[rank].activation, static_cast<double>(flops), bytes_text(needs.parameters).c_str(),
-                bytes_text(needs.gradients).c_str(), bytes_text(needs.optimizer).c_str(),
-                bytes_text(needs.activations).c_str(), bytes_text(needs.wire).c_str(),
-                bytes_text(needs.workspace + needs.weight_contexts).c_str(), bytes_text(needs.total()).c_str());
+    int held = 0;
+    int peak = 0;
+    for (int stage = 0; stage < program.view().stages(); ++stage) {
+      if (program.view().graph.rank_of(stage) != rank) continue;
+      for (int layer = layers[stage].first; layer < layers[stage].last; ++layer) flops += Model::flops(layer, largest);
+      held += layers[stage].size();
+      peak += program.view().slots[stage].activation;
+    }
+    std::printf("%4d  %6d  %4d  %13.3e  %12s%12s%12s%12s%12s%12s%12s\n", rank, held, peak, static_cast<double>(flops),
+                bytes_text(needs.parameters).c_str(), bytes_text(needs.gradients).c_str(),
+                bytes_text(needs.optimizer).c_str(), bytes_text(needs.activations).c_str(),
+                bytes_text(needs.wire).c_str(), bytes_text(needs.workspace + needs.weight_contexts).c_str(),
+                bytes_text(needs.total()).c_str());
   }
 
   // Passes in proportion to their flops: backward takes twice as many, and halves of a backward one each.

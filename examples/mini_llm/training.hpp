@@ -57,7 +57,8 @@ class training {
         [&] {
           load();
           program = make_program(chosen_, door_.size());
-          static_cast<void>(partition_of<Model>(chosen_, door_.size()));  // throws where it cannot be
+          stages_ = program.view().stages();
+          static_cast<void>(partition_of<Model>(chosen_, stages_));  // throws where it cannot be
         },
         deadline);
     trainer_ = std::make_unique<trainer_type>(std::move(program), door_, trainer_settings());
@@ -144,7 +145,7 @@ class training {
     settings.record_times = true;
     settings.reduction = weft::collective::all_reduce_choice(chosen_.reduce);
     settings.gradient_groups = chosen_.gradient_groups;
-    settings.partition = partition_of<Model>(chosen_, door_.size()).ranges();
+    settings.partition = partition_of<Model>(chosen_, stages_).ranges();
     settings.facts = {{"executable (XXH3)", executable_},
                       {"data format", to_text(data_.format)},
                       {"data (XXH3)", std::to_string(data_.hash)},
@@ -263,7 +264,7 @@ class training {
                 data_.documents.size(), static_cast<long long>(data_.training.size()), data_.unit(),
                 static_cast<long long>(data_.validation.size()), data_.entropy_name(), entropy_, data_.unit());
     std::fflush(stdout);
-    std::cout << headline<Model>(chosen_, door_.size(), partition_of<Model>(chosen_, door_.size())) << std::flush;
+    std::cout << headline<Model>(chosen_, door_.size(), partition_of<Model>(chosen_, stages_)) << std::flush;
   }
 
   void report(std::int64_t step, weft::train::step_result const& result, double step_seconds, double elapsed,
@@ -383,6 +384,7 @@ class training {
   std::optional<loss_log> losses_;
   std::optional<metrics_log> metrics_;
   batch_arrays arrays_;
+  int stages_ = 1;  // of one pipeline
   double entropy_ = 0.0;
   double share_ = -1.0;
   double validation_loss_ = 0.0;

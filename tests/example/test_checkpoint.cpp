@@ -224,7 +224,7 @@ TEST_CASE("a resume refuses what would change the numbers, and notes what does s
   auto now = facts_at(0);
   CHECK(against(now, notes).empty());
   CHECK(notes.empty());
-  chosen.schedule = mini_llm::schedule_kind::gpipe;  // schedule and split are free
+  chosen.schedule = "gpipe";  // schedule and split are free
   chosen.partition = {1, 5};
   chosen.recompute = mini_llm::recompute_kind::full;
   chosen.eval_every = 7;
