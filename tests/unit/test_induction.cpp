@@ -73,18 +73,23 @@ induction first_proof(int ranks, int micro_batches, lower_options const& options
   return last;
 }
 
-/// Every figure of the verdict that a larger count shares with the count that proves it.
+/// Every figure of the verdict that a larger count shares with the count that proves it, for every count up to 64 that
+/// repeats with `step`: a multiple of `unit`.
 template <class Policy>
-void equals_direct_play(lower_options const& options = {}) {
+void equals_direct_play(lower_options const& options = {}, Policy const& policy = {}) {
   for (int ranks : {1, 2, 3, 4, 5, 8}) {
-    if (!Policy::check(ranks, 64).legal()) continue;
+    if (!policy.check(ranks, 120).legal()) continue;
+    CAPTURE(policy.name);
     CAPTURE(ranks);
-    auto const proof = first_proof<Policy>(ranks, 64, options);
+    repetition const how = policy.repeats(ranks, 120);
+    auto const proof = first_proof(ranks, 120, options, policy);
     REQUIRE(proof.holds());
-    CHECK(proof.micro_batches <= Policy::repeats(ranks, 64).first + 6);
-    for (int count = 1; count <= 64; ++count) {
+    CHECK(proof.micro_batches <= how.base_of(120) + how.step * (options.send_slots + options.receive_ahead + 2));
+    auto const sample = lower(write_table(ranks, proof.micro_batches, policy).view(), options);
+    for (int count = how.step; count <= 64; count += how.step) {
       CAPTURE(count);
-      auto const table = write_table<Policy>(ranks, count);
+      if (!policy.check(ranks, count).legal()) continue;
+      auto const table = write_table(ranks, count, policy);
       verdict direct;
       auto const lowered = lower(table.view(), options, &direct);
       CHECK(direct.playable());  // those below are played directly, as a plan does
@@ -98,7 +103,6 @@ void equals_direct_play(lower_options const& options = {}) {
       CHECK(induced.largest_tag == direct.largest_tag);
       CHECK(induced.order == direct.order);
       // The same slots, so that memory is known too.
-      auto const sample = lower(write_table<Policy>(ranks, proof.micro_batches).view(), options);
       for (int stage = 0; stage < lowered.view().stages(); ++stage) {
         slot_counts const& mine = lowered.view().slots[stage];
         slot_counts const& its = sample.view().slots[stage];
@@ -122,11 +126,22 @@ TEST_CASE("induction gives the answer of direct play for every count up to 64") 
   equals_direct_play<zero_bubble_h1>();
 }
 
+TEST_CASE("induction: schedules with several stages on a rank, and more of them in flight") {
+  equals_direct_play<eager_1f1b>();
+  equals_direct_play<zero_bubble_h2>();
+  equals_direct_play<zero_bubble_v>();
+  equals_direct_play<dual_pipe_v>();
+  for (int chunks : {1, 2, 3}) {
+    equals_direct_play<interleaved_1f1b_values>({}, {.chunks = chunks, .group = 0});
+    equals_direct_play<interleaved_zero_bubble_values>({}, {.chunks = chunks, .group = 0});
+  }
+}
+
 TEST_CASE("induction: with recompute, over the data axis, and with one or four send slots") {
   for (lower_options const& options : {lower_options{.recompute = true}, lower_options{.reduce_over_data = true},
                                        lower_options{.send_slots = 1}, lower_options{.send_slots = 4}}) {
-    equals_direct_play<one_f_one_b>(options);
-    equals_direct_play<zero_bubble_h1>(options);
+    equals_direct_play<one_f_one_b>(options, {});
+    equals_direct_play<zero_bubble_h1>(options, {});
   }
 }
 

@@ -7,6 +7,7 @@
 #include <weft/schedule/detail/played.hpp>
 #include <weft/schedule/op.hpp>
 #include <weft/schedule/program_view.hpp>
+#include <weft/schedule/repetition.hpp>
 #include <weft/schedule/validity.hpp>
 #include <weft/topology/placement.hpp>
 
@@ -50,6 +51,9 @@ struct dual_pipe_v {
     detail::dual_pipe_row<Writer> row(put, there, back);
     row.write(rank, ranks, micro_batches);
   }
+
+  /// From 2 p micro-batches on, each further one is one more overlapped pair of passes in either direction.
+  [[nodiscard]] static constexpr repetition repeats(int ranks, int /*micro_batches*/) { return {2 * ranks, 1}; }
 
   /// In micro-batches of one stage, over both chunks of the rank.
   [[nodiscard]] static constexpr int peak_activations(int /*rank*/, int ranks, int /*micro_batches*/) {

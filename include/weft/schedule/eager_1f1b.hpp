@@ -5,6 +5,7 @@
 #include <weft/config.hpp>
 #include <weft/schedule/op.hpp>
 #include <weft/schedule/program_view.hpp>
+#include <weft/schedule/repetition.hpp>
 #include <weft/schedule/validity.hpp>
 #include <weft/topology/placement.hpp>
 
@@ -49,6 +50,11 @@ struct eager_1f1b {
       if (turn < micro_batches) put(op::forward, rank, turn);
       if (turn >= warm) put(op::backward, rank, turn - warm);
     }
+  }
+
+  /// From 2 (p - 1) micro-batches on, each further one is one more pair F, B on every rank.
+  [[nodiscard]] static constexpr repetition repeats(int ranks, int /*micro_batches*/) {
+    return {ranks > 1 ? 2 * (ranks - 1) : 1, 1};
   }
 
   /// In micro-batches of one stage.

@@ -7,6 +7,7 @@
 #include <weft/schedule/fixed.hpp>
 #include <weft/schedule/op.hpp>
 #include <weft/schedule/program_view.hpp>
+#include <weft/schedule/repetition.hpp>
 #include <weft/schedule/shape.hpp>
 #include <weft/schedule/validity.hpp>
 #include <weft/topology/placement.hpp>
@@ -46,6 +47,12 @@ struct interleaved_1f1b_values {
       if (turn < warm) continue;
       put(op::backward, order.backward_chunk(turn - warm) * ranks + rank, order.micro_batch(turn - warm));
     }
+  }
+
+  /// Multiples of p, in groups of p: each further group is one more turn through all chunks. Other counts, whose groups
+  /// change with the count, do not repeat.
+  [[nodiscard]] constexpr repetition repeats(int ranks, int micro_batches) const {
+    return group == 0 && micro_batches % ranks == 0 ? repetition{2 * ranks, ranks} : repetition{};
   }
 
   /// In micro-batches of one stage, over all chunks of the rank.

@@ -8,6 +8,7 @@
 #include <weft/schedule/fixed.hpp>
 #include <weft/schedule/op.hpp>
 #include <weft/schedule/program_view.hpp>
+#include <weft/schedule/repetition.hpp>
 #include <weft/schedule/shape.hpp>
 #include <weft/schedule/validity.hpp>
 #include <weft/topology/placement.hpp>
@@ -54,6 +55,12 @@ struct interleaved_zero_bubble_values {
       if (turn >= rank) backward(op::backward_weight, turn - rank);
     }
     for (int turn = all > rank ? all - rank : 0; turn < all; ++turn) backward(op::backward_weight, turn);
+  }
+
+  /// Multiples of p, in groups of p: each further group is one more turn through all chunks. Other counts, whose groups
+  /// change with the count, do not repeat.
+  [[nodiscard]] constexpr repetition repeats(int ranks, int micro_batches) const {
+    return group == 0 && micro_batches % ranks == 0 ? repetition{2 * ranks, ranks} : repetition{};
   }
 
   /// In micro-batches of one stage, over all chunks of the rank.

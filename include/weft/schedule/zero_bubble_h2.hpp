@@ -6,6 +6,7 @@
 #include <weft/schedule/detail/played.hpp>
 #include <weft/schedule/op.hpp>
 #include <weft/schedule/program_view.hpp>
+#include <weft/schedule/repetition.hpp>
 #include <weft/schedule/validity.hpp>
 #include <weft/topology/placement.hpp>
 
@@ -61,6 +62,9 @@ struct zero_bubble_h2 {
     }
     while (weights < micro_batches) put(op::backward_weight, rank, weights++);
   }
+
+  /// From 2 p - 1 micro-batches on, each further one is one more F, I, W on every rank.
+  [[nodiscard]] static constexpr repetition repeats(int ranks, int /*micro_batches*/) { return {2 * ranks - 1, 1}; }
 
   /// In micro-batches of one stage.
   [[nodiscard]] static constexpr int peak_activations(int /*rank*/, int ranks, int micro_batches) {

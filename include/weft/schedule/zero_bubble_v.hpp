@@ -6,6 +6,7 @@
 #include <weft/schedule/detail/played.hpp>
 #include <weft/schedule/op.hpp>
 #include <weft/schedule/program_view.hpp>
+#include <weft/schedule/repetition.hpp>
 #include <weft/schedule/validity.hpp>
 #include <weft/topology/placement.hpp>
 
@@ -83,6 +84,9 @@ struct zero_bubble_v {
     while (weights[1] < all) weight(1);
     while (weights[0] < all) weight(0);
   }
+
+  /// From 2 p - 1 micro-batches on, each further one is one more F, I, W of both stages on every rank.
+  [[nodiscard]] static constexpr repetition repeats(int ranks, int /*micro_batches*/) { return {2 * ranks - 1, 1}; }
 
   /// In micro-batches of one stage, over both chunks of the rank.
   [[nodiscard]] static constexpr int peak_activations(int rank, int ranks, int micro_batches) {
