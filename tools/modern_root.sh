@@ -25,7 +25,7 @@ root=${root:-$here/build/modern/root}
 out=${WEFT_MODERN_OUT:-$here/build/modern/out}
 
 packages=(g++ cmake ninja-build ccache mpich libmpich-dev openmpi-bin libopenmpi-dev libkokkos-dev libopenblas-dev
-  doctest-dev libbenchmark-dev nlohmann-json3-dev libcli11-dev libtomlplusplus-dev libxxhash-dev)
+  doctest-dev libbenchmark-dev nlohmann-json3-dev libcli11-dev libtomlplusplus-dev libxxhash-dev python3)
 # Another stamp is another root: count up when what is done below to the packages changes.
 stamp="1 ${packages[*]}"
 
