@@ -26,7 +26,8 @@ begin=$SECONDS
 stage() { printf '[modern] %s (%d s)\n' "$1" $((SECONDS - begin)); }
 
 configure() { # configure <threads per rank>: what changes with them is how tests are started; nothing is compiled again
-  cmake --preset ci -B "$build" -DCMAKE_CXX_FLAGS_DEBUG=-O1 -Dweft_BUILD_BENCH=OFF -Dweft_TEST_FULL_HEADERS=OFF "-Dweft_TEST_THREADS=$1" \
+  cmake --preset ci -B "$build" -DCMAKE_CXX_FLAGS_DEBUG=-O1 -Dweft_BUILD_BENCH=OFF -Dweft_TEST_FULL_HEADERS=OFF \
+    "-Dweft_TEST_THREADS=$1" \
     "-DMPI_CXX_COMPILER=mpicxx.$mpi" "-DMPIEXEC_EXECUTABLE=/usr/bin/mpiexec.$mpi" >"$build.log" 2>&1 || {
     cat "$build.log"
     exit 1
