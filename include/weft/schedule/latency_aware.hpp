@@ -25,12 +25,13 @@ struct latency_aware_values {
   static constexpr int chunks = 1;
   static constexpr bool splits_backward = true;
   static constexpr work_set work{};
-  int memory_limit = 0;               ///< activations kept from F to W; 0: as many as there are micro-batches
-  cost_model const* costs = nullptr;  ///< null: F = I = W = 1, no time for hops
+  int memory_limit = 0;  ///< activations kept from F to W; 0: as many as there are micro-batches
+  cost_model const* costs = &unit_costs::value;
   bool is_thorough = true;
 
   [[nodiscard]] static constexpr latency_aware_values of(shape const& chosen) {
-    return {chosen.memory_limit, chosen.costs, chosen.costs != nullptr};
+    bool const measured = chosen.costs != nullptr;
+    return {chosen.memory_limit, measured ? chosen.costs : &unit_costs::value, measured};
   }
 
   [[nodiscard]] constexpr validity check(int ranks, int micro_batches) const {
@@ -62,8 +63,7 @@ struct latency_aware_values {
   /// The order, its score, and whether it is proved to be the best there is on one stage per rank.
   [[nodiscard]] constexpr detail::best_order search(int ranks, int micro_batches) const {
     topology::stage_graph const graph = topology::stage_graph::chain(ranks).place(placement{}, ranks);
-    detail::order_problem problem =
-        detail::make_order_problem(graph.view(), micro_batches, true, costs != nullptr ? *costs : unit_costs::value);
+    detail::order_problem problem = detail::make_order_problem(graph.view(), micro_batches, true, *costs);
     if (memory_limit > 0) problem.limit = memory_limit;
     return detail::find_best_order(problem, is_thorough ? detail::thorough : detail::quick);
   }

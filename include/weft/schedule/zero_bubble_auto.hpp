@@ -25,14 +25,15 @@ struct zero_bubble_auto_values {
   static constexpr int chunks = 1;
   static constexpr bool splits_backward = true;
   static constexpr work_set work{};
-  int memory_limit = 0;               ///< whole activations; 0: 2 p
-  cost_model const* costs = nullptr;  ///< null: F = I = W = 1, no time for hops
-  int kept_percent = 0;               ///< what I leaves of an activation until W; 0: 50
+  int memory_limit = 0;  ///< whole activations; 0: 2 p
+  cost_model const* costs = &unit_costs::value;
+  int kept_percent = 0;  ///< what I leaves of an activation until W; 0: 50
   int effort = detail::effort::large;
 
   [[nodiscard]] static constexpr zero_bubble_auto_values of(shape const& chosen) {
-    return {chosen.memory_limit, chosen.costs, chosen.kept_percent,
-            chosen.costs != nullptr ? detail::effort::large : detail::effort::small};
+    bool const measured = chosen.costs != nullptr;
+    return {chosen.memory_limit, measured ? chosen.costs : &unit_costs::value, chosen.kept_percent,
+            measured ? detail::effort::large : detail::effort::small};
   }
 
   [[nodiscard]] constexpr validity check(int ranks, int micro_batches) const {
@@ -70,8 +71,7 @@ struct zero_bubble_auto_values {
   /// The order itself, with its score.
   constexpr detail::order_score search(int ranks, int micro_batches, detail::order_rows& rows) const {
     topology::stage_graph const graph = topology::stage_graph::chain(ranks).place(placement{}, ranks);
-    detail::order_problem problem =
-        detail::make_order_problem(graph.view(), micro_batches, true, costs != nullptr ? *costs : unit_costs::value);
+    detail::order_problem problem = detail::make_order_problem(graph.view(), micro_batches, true, *costs);
     problem.limit = memory_limit > 0 ? memory_limit : 2 * ranks;
     problem.after_input = (kept_percent > 0 ? kept_percent : 50) / 100.0;
     return detail::search_order(problem, detail::order_goal::longest_span, effort, rows);

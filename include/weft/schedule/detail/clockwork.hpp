@@ -149,12 +149,12 @@ class clockwork {
     if (ready > begin) begin = ready;
     stage_cost const& own = model.of(cell.stage, rank);
     double length = 0.0;
-    action const* const partner = cell.part == parts::fused_forward ? fused_backward(row, position[rank] + 1) : nullptr;
-    if (partner != nullptr) {
-      double const other = ready_time(*partner, from, handling);
+    int const partner = cell.part == parts::fused_forward ? fused_backward(row, position[rank] + 1) : -1;
+    if (partner >= 0) {
+      double const other = ready_time(row[partner], from, handling);
       if (other < 0.0) return false;
       if (other > begin) begin = other;
-      length = own.overlapped > 0.0 ? own.overlapped : duration(own, cell.what) + duration(own, partner->what);
+      length = own.overlapped > 0.0 ? own.overlapped : duration(own, cell.what) + duration(own, row[partner].what);
     } else {
       length = duration(own, cell.what);
     }
@@ -171,9 +171,10 @@ class clockwork {
     time.busy += end - begin;
     time.passes_end = end;
     clock[rank] = end;
-    if (partner != nullptr) fused[rank] = {begin, end};
+    if (partner >= 0) fused[rank] = {begin, end};
     note_pass(cell, end);
-    if (!has_posts) send_at_once(rank, cell, partner);
+    if (!has_posts) send_at_once(rank, cell);
+    if (!has_posts && partner >= 0) send_at_once(rank, row[partner]);
     return true;
   }
 
@@ -231,10 +232,11 @@ class clockwork {
 
   [[nodiscard]] static constexpr bool is_pass(op what) { return what >= op::forward && what <= op::forward_backward; }
 
-  [[nodiscard]] constexpr action const* fused_backward(row_view row, int next) const {
+  /// The position of a fused forward's other half, or -1. (A position, since not every compiler compares addresses.)
+  [[nodiscard]] static constexpr int fused_backward(row_view row, int next) {
     for (; next < row.size; ++next)
-      if (is_pass(row[next].what)) return row[next].part == parts::fused_backward ? &row[next] : nullptr;
-    return nullptr;
+      if (is_pass(row[next].what)) return row[next].part == parts::fused_backward ? next : -1;
+    return -1;
   }
 
   [[nodiscard]] static constexpr double duration(stage_cost const& own, op what) {
@@ -417,24 +419,22 @@ class clockwork {
   }
 
   /// A table without posts: every message is sent by its producer and its receive stands ready.
-  constexpr void send_at_once(int rank, action const& cell, action const* partner) {
-    for (action const* each = &cell; each != nullptr; each = each == partner ? nullptr : partner) {
-      bool const forward = each->what == op::forward;
-      if (!forward && each->what != op::backward && each->what != op::backward_input) continue;
-      int const wires = each->copy * program.graph.edge_count;
-      int const first = forward ? lines.out_begin[each->stage] : lines.in_begin[each->stage];
-      int const last = forward ? lines.out_begin[each->stage + 1] : lines.in_begin[each->stage + 1];
-      for (int index = first; index < last; ++index) {
-        int const edge = forward ? index : lines.in_edges[index];
-        if (!lines.crosses[wires + edge]) continue;
-        int const channel = 2 * (wires + edge) + (forward ? 0 : 1);
-        double const before = clock[rank];
-        clock[rank] += links[channel].send_busy;
-        double const arrived = travel(channel, clock[rank]);
-        arrival[channel * micro_batches + static_cast<int>(each->micro_batch)] = arrived;
-        if (model.messages == transfer::blocks) clock[rank] = arrived;
-        times[rank].messages += clock[rank] - before;
-      }
+  constexpr void send_at_once(int rank, action const& cell) {
+    bool const forward = cell.what == op::forward;
+    if (!forward && cell.what != op::backward && cell.what != op::backward_input) return;
+    int const wires = cell.copy * program.graph.edge_count;
+    int const first = forward ? lines.out_begin[cell.stage] : lines.in_begin[cell.stage];
+    int const last = forward ? lines.out_begin[cell.stage + 1] : lines.in_begin[cell.stage + 1];
+    for (int index = first; index < last; ++index) {
+      int const edge = forward ? index : lines.in_edges[index];
+      if (!lines.crosses[wires + edge]) continue;
+      int const channel = 2 * (wires + edge) + (forward ? 0 : 1);
+      double const before = clock[rank];
+      clock[rank] += links[channel].send_busy;
+      double const arrived = travel(channel, clock[rank]);
+      arrival[channel * micro_batches + static_cast<int>(cell.micro_batch)] = arrived;
+      if (model.messages == transfer::blocks) clock[rank] = arrived;
+      times[rank].messages += clock[rank] - before;
     }
   }
 

@@ -49,8 +49,8 @@ constexpr void check_pairs(play_state<Store> const& state, verdict& found) {
         receives[begin[peer * ranks + rank] + receives_of[peer * ranks + rank]++] = &cell;
     }
   for (int pair = 0; pair < ranks * ranks; ++pair)
-    for (int index = begin[pair]; index < begin[pair + 1]; ++index) {
-      if (receives[index] == nullptr || sends[index] == message_of(*receives[index])) continue;
+    for (int index = begin[pair]; index < begin[pair] + receives_of[pair]; ++index) {
+      if (sends[index] == message_of(*receives[index])) continue;
       found.pair_order_matches = false;
       if (state.model != send_model::in_issue_order) return;
       int const rank = pair % ranks;
