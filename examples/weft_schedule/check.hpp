@@ -153,7 +153,8 @@ inline checked check_text(std::string const& whole, request const& asked) {
   std::string const size =
       std::to_string(table.stages()) + " stages and " + std::to_string(table.micro_batches) + " micro-batches";
   if (detail::is_mostly_holes(table, read.table.action_count()))
-    return {1, name + "missing-forward (stage " + std::to_string(table.stages() - 1) + ", micro-batch " +
+    return {1, name + "missing-forward (rank " + std::to_string(table.graph.rank_of_stage[table.stages() - 1]) +
+                   ", stage " + std::to_string(table.stages() - 1) + ", micro-batch " +
                    std::to_string(table.micro_batches - 1) + "): " + size + " need at least as many forwards, and " +
                    std::to_string(read.table.action_count()) +
                    " actions are here; add what is missing, or correct the largest numbers" + hint};

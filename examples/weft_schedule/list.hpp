@@ -52,7 +52,7 @@ inline std::string list_text(std::string const& format) {
     };
     line("legal:    ", each.rule);
     line("idle:     ", each.idle);
-    line("keeps:    ", std::string(each.peak) + " activations; weights " + each.weights + " times");
+    line("keeps:    ", std::string(each.peak) + " activations; copies of the weights: " + each.weights);
     line("options:  ", options);
     line("use it    ", each.use);
     line("paper:    ", each.paper);

@@ -42,7 +42,8 @@ inline std::string colored(std::string const& picture) {
   bool in_cell = false;
   for (std::size_t at = 0; at < picture.size(); ++at) {
     char const letter = picture[at];
-    bool const begins = in_row && !in_cell && letter != ' ' && letter != '.' && letter != '|' && letter != '>';
+    bool const begins =
+        in_row && !in_cell && letter != ' ' && letter != '.' && letter != '|' && letter != '>' && letter != '\n';
     bool const ends = in_cell && (letter == ' ' || letter == '.' || letter == '|' || letter == '>' || letter == '\n');
     if (ends) text += "\033[0m";
     if (ends) in_cell = false;

@@ -30,8 +30,14 @@ class post_insertion {
       moved = false;
       for (int rank = 0; rank < from.ranks(); ++rank) {
         row_view const row = from.row(rank);
-        if (position[rank] == row.size || !is_ready(row[position[rank]])) continue;
-        place(rank, row[position[rank]++]);
+        if (position[rank] == row.size) continue;
+        action const* const cells = row.actions + position[rank];
+        int const count = is_pair(cells, row.size - position[rank]) ? 2 : 1;
+        if (!is_ready(cells[0]) || !is_ready(cells[count - 1])) continue;
+        for (int index = 0; index < count; ++index)
+          if (cells[index].what != op::none) put(rank, cells[index]);
+        for (int index = 0; index < count; ++index) place_posts(rank, cells[index]);
+        position[rank] += count;
         moved = true;
       }
     }
@@ -79,8 +85,12 @@ class post_insertion {
 
   constexpr void put(int rank, action const& cell) { rows[rank][size[rank]++] = cell; }
 
-  constexpr void place(int rank, action const& cell) {
-    if (cell.what != op::none) put(rank, cell);
+  /// Halves of a fused pair stay side by side: one step, and the posts of both behind it.
+  [[nodiscard]] static constexpr bool is_pair(action const* cells, int left) {
+    return left > 1 && cells[0].part == parts::fused_forward && cells[1].part == parts::fused_backward;
+  }
+
+  constexpr void place_posts(int rank, action const& cell) {
     bool const forward = cell.what == op::forward;
     if (!forward && cell.what != op::backward && cell.what != op::backward_input) return;
     unsigned char& state = ran[item_of(cell.copy, cell.stage, cell.micro_batch)];
@@ -120,9 +130,9 @@ class post_insertion {
 namespace passes {
 
 /// Adds posts to a table of compute actions: a send right behind the action that makes the message, and its receive
-/// where the receiving rank stands at that moment, when all ranks advance in turns, one action each. Receives stand
-/// early then, often long before their use; `defer_receives` and `hoist_receives` move them. A table that deadlocks
-/// comes back as far as it could be played.
+/// where the receiving rank stands at that moment, when all ranks advance in turns, one action each (a fused pair is
+/// one action). Receives stand early then, often long before their use; `defer_receives` and `hoist_receives` move
+/// them. A table that deadlocks comes back as far as it could be played.
 ///
 ///     F0 F1 .. B0 .. B1    becomes    F0 SEND_F0 F1 SEND_F1 RECV_B0 B0 RECV_B1 B1
 ///     .. F0 B0 F1 B1 ..               RECV_F0 RECV_F1 F0 B0 SEND_B0 F1 B1 SEND_B1
