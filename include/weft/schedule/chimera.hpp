@@ -52,10 +52,10 @@ struct chimera {
     int const near_copy = rank < ranks / 2 ? 0 : 1;
     int next[2][2] = {};  // [stream][forward, backward]
     auto const pass = [&](op what, int stream) {
-      int const micro_batch = next[stream][what == op::forward ? 0 : 1]++;
-      if (micro_batch >= half) return;
+      int const item = next[stream][what == op::forward ? 0 : 1]++;
+      if (item >= half) return;
       int const copy = stream == 0 ? near_copy : 1 - near_copy;
-      put(what, copy == 0 ? rank : ranks - 1 - rank, copy * half + micro_batch, copy);
+      put(what, copy == 0 ? rank : ranks - 1 - rank, copy * half + item, copy);
     };
     for (int turn = 0; turn < alone; ++turn) pass(op::forward, 0);
     for (int unit = 0; unit < units; ++unit) {

@@ -50,8 +50,8 @@ struct zero_bubble_v {
     int inputs[2] = {};
     int weights[2] = {};
     auto const pass = [&](op what, int chunk, int(&next)[2]) {
-      int const micro_batch = next[chunk]++;
-      if (micro_batch < micro_batches) put(what, chunk == 0 ? rank : 2 * ranks - 1 - rank, micro_batch);
+      int const item = next[chunk]++;
+      if (item < micro_batches) put(what, chunk == 0 ? rank : 2 * ranks - 1 - rank, item);
     };
     auto const forward = [&](int chunk) { pass(op::forward, chunk, forwards); };
     auto const input = [&](int chunk) { pass(op::backward_input, chunk, inputs); };
