@@ -101,11 +101,11 @@ inline std::vector<std::string> check(options const& chosen, int launched, model
                                                    : "threads of --transport in-process have no use of") +
                        "; choose another one, such as --reduce ring");
   if (groups > 1 && chosen.micro_batches > chosen.batch / groups && chosen.micro_batches <= chosen.batch)
-    problems.push_back("--batch " + text(chosen.batch) + " leaves " + text(chosen.batch / groups) + " of " +
-                       text(groups) + (chosen.data_ranks > 1 ? " data ranks" : " gradient groups") +
-                       "' sequences to the smallest, which --micro-batches " + text(chosen.micro_batches) +
-                       " cannot cut into pieces of at least one; use --batch " + text(chosen.micro_batches * groups) +
-                       " or more, or fewer micro-batches");
+    problems.push_back("--batch " + text(chosen.batch) + " leaves " + text(chosen.batch / groups) +
+                       " sequences to the smallest of " + text(groups) +
+                       (chosen.data_ranks > 1 ? " data ranks" : " gradient groups") + ", which --micro-batches " +
+                       text(chosen.micro_batches) + " cannot cut into pieces of at least one; use --batch " +
+                       text(chosen.micro_batches * groups) + " or more, or fewer micro-batches");
   if (chosen.micro_batches > chosen.batch)
     problems.push_back("--micro-batches " + text(chosen.micro_batches) + " cannot cut --batch " + text(chosen.batch) +
                        " into pieces of at least one sequence; --micro-batches 1 to " + text(chosen.batch) +
@@ -135,9 +135,9 @@ inline std::vector<std::string> check(options const& chosen, int launched, model
   if (chosen.warmup > chosen.steps)
     problems.push_back("--warmup " + text(chosen.warmup) + " is longer than --steps " + text(chosen.steps) +
                        "; --warmup 0 to " + text(chosen.steps) + " are possible");
-  if (chosen.resume && !chosen.init.empty())
+  if (chosen.resume && *chosen.resume != "auto" && !chosen.init.empty())
     problems.push_back("--resume brings its own weights, so --init " + chosen.init +
-                       " has no place; leave one of them away");
+                       " has no place; leave one of them away, or say --resume auto, which begins with --init");
   if (chosen.sample_bytes > 0 && chosen.prompt.empty())
     problems.push_back(
         "--prompt is empty, and a text can only be continued from its last byte; give at least one byte, or "

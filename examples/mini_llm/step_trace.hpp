@@ -17,8 +17,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstdio>
+#include <fstream>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -63,9 +66,19 @@ class step_trace {
   step_trace(fs::path const& path, step_range steps, bool is_root) : steps_(steps) {
     if (!is_root) return;
     std::error_code code;
-    if (fs::exists(path, code) && !fs::is_regular_file(path, code))
-      throw weft::error("mini_llm::trace: " + path.string() +
-                        " is no regular file, and would be replaced by one; choose another path for --trace");
+    auto const refuse = [&](std::string const& what) {
+      throw weft::error("mini_llm::trace: " + path.string() + " " + what + "; choose another path for --trace");
+    };
+    auto const status = fs::symlink_status(path, code);
+    if (fs::exists(status) && !fs::is_regular_file(status)) refuse("is no regular file, and would be replaced by one");
+    if (path.extension() != ".json" || path.filename() == "config.json" || path.filename() == "config-run.json")
+      refuse("is no name for a trace: it ends in .json, and is not one of the run's own files");
+    if (fs::exists(status) && fs::file_size(path, code) > 0) {
+      std::string_view const opening = weft::profiling::trace_opening;
+      std::string begin(opening.size(), ' ');
+      std::ifstream(path, std::ios::binary).read(begin.data(), static_cast<std::streamsize>(begin.size()));
+      if (begin != opening) refuse("holds something else than a trace, which would be lost");
+    }
     file_ = std::make_unique<atomic_file>("trace", path);
   }
 
@@ -117,10 +130,15 @@ class step_trace {
     }
     auto const events = profiling::gather(door, recorder.events(), deadline);
     if (file_ == nullptr) return;
-    profiling::write_chrome_trace(events, facts(program, model, plan, all_clocks),
-                                  [&](std::string_view piece) { write(piece); });
-    flush();
-    file_->commit();
+    try {
+      profiling::write_chrome_trace(events, facts(program, model, plan, all_clocks),
+                                    [&](std::string_view piece) { write(piece); });
+      flush();
+      file_->commit();
+    } catch (weft::error const& failure) {  // a diagnosis does not cost the run
+      std::fprintf(stderr, "note: there is no trace: %s\n", failure.what());
+    }
+    file_.reset();
   }
 
  private:

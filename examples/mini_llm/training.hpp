@@ -67,6 +67,7 @@ class training {
         door_, [&] { read_state(); }, deadline);
     weft::transport::facts start;
     start.add("step to go on from", std::to_string(trainer_->steps_done()));
+    start.add("file of weights to start from (XXH3 of samples)", started_from_);
     weft::transport::require_agreement(door_, start, deadline);
     weft::transport::all_or_none(
         door_, [&] { open_files(); }, deadline);
@@ -181,11 +182,13 @@ class training {
       weft::train::restore_state(*trainer_, true, [&](char const* kind, auto const& parameter, float* out) {
         saved->template read<float>(kind, parameter, out);
       });
+      started_from_ = identity_of(saved->path());
       trainer_->set_steps_done(saved->facts().step, saved->facts().optimizer_steps);
       if (is_root_)
         for (auto const& note : notes) std::cout << "note: " << note << '\n';
     } else if (!chosen_.init.empty()) {
       require_same_configuration(chosen_.init, facts_of<Model>());
+      started_from_ = identity_of(chosen_.init);
       init_weights const weights(chosen_.init, weft::train::owned_parameters(*trainer_));
       weft::train::restore_state(*trainer_, false,
                                  [&](char const*, auto const& parameter, float* out) { weights.read(parameter, out); });
@@ -385,6 +388,7 @@ class training {
   std::optional<metrics_log> metrics_;
   batch_arrays arrays_;
   int stages_ = 1;  // of one pipeline
+  std::string started_from_ = "none";
   double entropy_ = 0.0;
   double share_ = -1.0;
   double validation_loss_ = 0.0;

@@ -73,8 +73,19 @@ TEST_CASE("trace: the path is tried at once, by rank 0 alone, and an older file 
             }),
             "check the spelling"));
   CHECK_NOTHROW(recorder(folder / "gone/t.json", {1, 2}, false));
-  weft_test::put(folder / "t.json", "older");
+  std::string const older = std::string(weft::profiling::trace_opening) + "}}";
+  weft_test::put(folder / "t.json", older);
   { recorder const unused(folder / "t.json", {1, 2}, true); }
-  CHECK(weft_test::get(folder / "t.json") == "older");
+  CHECK(weft_test::get(folder / "t.json") == older);
+  // What is no trace is never replaced by one.
+  weft_test::put(folder / "text.json", "what was learnt");
+  for (std::string const name : {"text.json", "losses.csv", "config.json", "model.safetensors"}) {
+    CAPTURE(name);
+    CHECK(has(weft_test::message_of<weft::error>([&] {
+                recorder(folder / name, {1, 2}, true);
+              }),
+              "choose another path for --trace"));
+  }
+  CHECK(weft_test::get(folder / "text.json") == "what was learnt");
   CHECK_FALSE(weft_test::fs::exists(folder / "t.json.partial"));
 }

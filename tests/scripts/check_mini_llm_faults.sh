@@ -76,6 +76,7 @@ trace_refused() { # trace_refused NAME WORDS option...
 }
 trace_refused "trace into a folder that is not there" "check the spelling of the path" --trace "$work/gone/trace.json"
 trace_refused "trace into a folder" "is no regular file" --trace "$work/nothing"
+trace_refused "trace over the data" "is no name for a trace" --trace "$work/text"
 trace_refused "trace of steps that are not done" "is not within the steps of this run; 1:2 are there" --trace "$work/t.json" --trace-steps 2:3
 trace_refused "trace-steps without a trace" "nothing where to" --trace-steps 1:2
 trace_refused "trace-steps in no order" "A:B with A not above B" --trace "$work/t.json" --trace-steps 2:1

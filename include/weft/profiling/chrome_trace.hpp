@@ -4,6 +4,7 @@
 
 #include <weft/config.hpp>
 #include <weft/profiling/trace.hpp>
+#include <weft/schedule/action_name.hpp>
 #include <weft/schedule/op.hpp>
 
 #include <algorithm>
@@ -22,6 +23,9 @@
 /// docs/traces.md. Format: "Trace Event Format", Google 2016. Nothing here communicates.
 
 namespace weft::inline v1::profiling {
+
+/// What every file of `write_chrome_trace` begins with: who replaces a file can see whether it is one.
+inline constexpr std::string_view trace_opening = "{\"displayTimeUnit\":\"ms\",\"otherData\":{";
 
 /// What a trace says about itself, as (name, value).
 using trace_facts = std::vector<std::pair<std::string, std::string>>;
@@ -69,8 +73,7 @@ inline std::string microseconds(std::int64_t nanoseconds) {
 }
 
 inline std::string slice_name(schedule::action const& what) {
-  auto const& facts = schedule::traits_of(what.what);
-  return facts.letters + (facts.is_compute || facts.is_post ? std::to_string(what.micro_batch) : std::string());
+  return schedule::action_name(what.what, static_cast<int>(what.micro_batch));
 }
 
 inline std::string track_name(std::int32_t track) {
@@ -83,7 +86,7 @@ class chrome_writer {
  public:
   chrome_writer(trace_events& events, trace_facts const& facts) : events_(events), facts_(facts) {
     zero_ = std::numeric_limits<double>::infinity();
-    for (trace_slice const& each : events_.slices) zero_ = std::min(zero_, each.begin);
+    for (trace_slice const& each : events_.slices) zero_ = (std::min)(zero_, each.begin);
     std::sort(events_.slices.begin(), events_.slices.end(), [](trace_slice const& left, trace_slice const& right) {
       return std::tie(left.rank, left.track, left.begin, left.end) <
              std::tie(right.rank, right.track, right.begin, right.end);
@@ -93,7 +96,7 @@ class chrome_writer {
 
   template <class Sink>
   void write(Sink&& sink) {
-    sink(std::string_view("{\"displayTimeUnit\":\"ms\",\"otherData\":{"));
+    sink(trace_opening);
     char const* between = "";
     for (auto const& [name, value] : facts_) {
       sink(std::string_view(between + json_string(name) + ':' + json_string(value)));
