@@ -14,8 +14,9 @@ enum class lane : std::uint8_t { compute, communication, copy };
 
 /// `action::group` of a REDUCE_GRAD: over which ranks.
 enum class reduction : std::uint8_t {
-  tied,  ///< the ranks of one pipeline that hold use sites of one parameter
-  data   ///< the ranks that hold the same stages of other pipelines: the data axis
+  tied,   ///< the ranks of one pipeline that hold use sites of one parameter
+  data,   ///< the ranks that hold the same stages of other pipelines: the data axis
+  copies  ///< the ranks that hold one stage's copies in one pipeline (Chimera, DualPipe)
 };
 
 /// `action::part`: which part of a pass an action is. A fused pair (DualPipe overlaps the forward of one micro-batch

@@ -41,7 +41,7 @@ constexpr table_size lowered_size(int ranks, int micro_batches, lower_options co
   for (int const channel : lines.of_post) posts += channel != 0;
   posts /= graph.view().copies;
   int const backward = !Policy::work.backward ? 0 : (Policy::splits_backward ? 2 : 1) + (options.recompute ? 1 : 0);
-  int const ends = Policy::work.backward ? 3 * stages + ranks : 0;
+  int const ends = Policy::work.backward ? 4 * stages + ranks : 0;
   return table_size{ranks, graph.view().stages, graph.view().copies, graph.view().edge_count,
                     micro_batches * (graph.view().stages * (1 + backward) + posts) + ends};
 }

@@ -29,6 +29,7 @@ struct lower_options {
   tied_stages tied = tied_stages::first_and_last;  ///< who gets a REDUCE_GRAD (training programs only)
   bool optimizer = true;                           ///< NORM and STEP at the end (training programs only)
   bool reduce_over_data = false;                   ///< REDUCE_GRAD after each stage's last backward (training only)
+  bool reduce_over_copies = false;                 ///< the same among the copies of the model, where there are two
   int send_slots = 2;                              ///< output buffers per direction of an edge, to begin with
   int receive_ahead = 1;                           ///< forward receives posted beyond the micro-batches in flight
   receive_time receives = receive_time::early;

@@ -21,10 +21,11 @@ struct row_view {
 /// What a complete program must contain for every stage and micro-batch.
 struct work_set {
   bool forward = true;
-  bool backward = true;            ///< B, or I and W
-  int frozen_prefix_stages = 0;    ///< stages below this one have F alone
-  bool reduces_over_data = false;  ///< every other stage has one REDUCE_GRAD over the data axis
-  bool reduces_ties = false;       ///< the first and the last stage have one REDUCE_GRAD of tied parameters
+  bool backward = true;              ///< B, or I and W
+  int frozen_prefix_stages = 0;      ///< stages below this one have F alone
+  bool reduces_over_data = false;    ///< every other stage has one REDUCE_GRAD over the data axis
+  bool reduces_over_copies = false;  ///< every trained stage of every copy has one REDUCE_GRAD among the copies
+  bool reduces_ties = false;         ///< the first and the last stage have one REDUCE_GRAD of tied parameters
 
   /// STEP follows single backwards, not the last one alone: PipeDream, 2BW. `action::version` of F, B, I and W then
   /// says how many STEPs of the stage had made the weights that the action reads (modulo 256); it is 0 everywhere else.

@@ -152,6 +152,10 @@ inline std::string explain(verdict const& found) {
     case defect::duplicate_reduction:
       return at + "a second reduction of one stage's gradients counts them twice; keep one";
     case defect::missing_reduction:
+      if (found.value == 2)
+        return "stage " + number(found.stage) +
+               " has no REDUCE_GRAD among the copies of the model, so they would drift apart; add one on rank " +
+               number(found.rank) + " after the stage's last backward";
       if (found.value == 1)
         return "stage " + number(found.stage) +
                " has no REDUCE_GRAD of tied parameters, so their use sites would drift apart; add one on rank " +

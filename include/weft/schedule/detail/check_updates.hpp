@@ -21,6 +21,7 @@ class update_check {
         ended_at(view.stages() * view.graph.copies),
         reduced(ended_at.size()),
         tied(ended_at.size()),
+        over_copies(ended_at.size()),
         steps(ended_at.size()),
         fresh(ended_at.size()) {}
 
@@ -42,6 +43,13 @@ class update_check {
     if (cell->what != op::reduce_gradient) return;
     bool const over_data = cell->group == static_cast<std::uint8_t>(reduction::data);
     if (over_data && !program.work.reduces_over_data) report.at(defect::unexpected_action, rank, cell);
+    if (cell->group == static_cast<std::uint8_t>(reduction::copies)) {
+      if (!program.work.reduces_over_copies) report.at(defect::unexpected_action, rank, cell);
+      if (over_copies[which] != 0) report.at(defect::duplicate_reduction, rank, cell);
+      over_copies[which] = position + 1;
+      return;
+    }
+    if (cell->group > static_cast<std::uint8_t>(reduction::copies)) report.at(defect::unexpected_action, rank, cell);
     int& count = over_data ? reduced[which] : tied[which];
     if (++count > 1) report.at(defect::duplicate_reduction, rank, cell);
   }
@@ -80,10 +88,13 @@ class update_check {
       if (!has_backward(stage)) continue;
       bool const at_end = stage == 0 || stage == program.stages() - 1;
       if (work.reduces_over_data && reduced[which] == 0) missing(report, defect::missing_reduction, which);
-      if (work.reduces_ties && at_end && tied[which] == 0) missing(report, defect::missing_reduction, which, true);
+      if (work.reduces_over_copies && over_copies[which] == 0) missing(report, defect::missing_reduction, which, 2);
+      if (work.reduces_ties && at_end && tied[which] == 0) missing(report, defect::missing_reduction, which, 1);
       if (work.asynchronous ? fresh[which] != 0 : has_optimizer && steps[which] == 0)
         missing(report, defect::missing_step, which);
     }
+    check_ties(report);
+    if (program.graph.copies > 1) check_copies(report);
   }
 
   [[nodiscard]] constexpr bool has_backward(int stage) const {
@@ -91,11 +102,61 @@ class update_check {
   }
 
  private:
-  constexpr void missing(defect_report& report, defect what, int which, bool ties = false) const {
+  /// Ranks that reduce tied parameters meet in each of their REDUCE_GRADs, so all have as many of them.
+  constexpr void check_ties(defect_report& report) const {
+    int first = -1;
+    int wanted = 0;
+    for (int rank = 0; rank < program.ranks(); ++rank) {
+      int own = 0;
+      for (int which = 0; which < tied.size(); ++which)
+        if (program.graph.rank_of_stage[which] == rank) own += tied[which];
+      if (own == 0) continue;
+      if (first < 0) {
+        first = rank;
+        wanted = own;
+      } else if (own != wanted) {
+        disagree(report, own > wanted ? rank : first, own > wanted ? first : rank, reduction::tied);
+      }
+    }
+  }
+
+  /// Two ranks that hold copies of two stages begin their reductions in one order.
+  constexpr void check_copies(defect_report& report) const {
+    int const stages = program.stages();
+    for (int stage = 0; stage < stages; ++stage)
+      for (int other = stage + 1; other < stages; ++other)
+        for (int rank = 0; rank < program.ranks(); ++rank)
+          for (int peer = rank + 1; peer < program.ranks(); ++peer) {
+            int const mine = order_on(rank, stage, other);
+            int const its = order_on(peer, stage, other);
+            if (mine != 0 && its != 0 && mine != its) disagree(report, rank, peer, reduction::copies);
+          }
+  }
+
+  /// -1 where a rank reduces `stage` before `other`, 1 behind it, 0 where it does not hold both.
+  [[nodiscard]] constexpr int order_on(int rank, int stage, int other) const {
+    int first = 0;
+    int second = 0;
+    for (int copy = 0; copy < program.graph.copies; ++copy) {
+      if (program.graph.rank_of(stage, copy) == rank) first = over_copies[copy * program.stages() + stage];
+      if (program.graph.rank_of(other, copy) == rank) second = over_copies[copy * program.stages() + other];
+    }
+    return first == 0 || second == 0 ? 0 : (first < second ? -1 : 1);
+  }
+
+  /// Names the last REDUCE_GRAD of that kind on a rank.
+  constexpr void disagree(defect_report& report, int rank, int peer, reduction over) const {
+    action const* last = nullptr;
+    for (action const& cell : program.row(rank))
+      if (cell.what == op::reduce_gradient && cell.group == static_cast<std::uint8_t>(over)) last = &cell;
+    report.at(defect::collective_order, rank, last, peer);
+  }
+
+  constexpr void missing(defect_report& report, defect what, int which, int kind = 0) const {
     if (!report.at(what, program.graph.rank_of_stage[which], nullptr)) return;
     report.found.action = what == defect::missing_step ? op::step : op::reduce_gradient;
     report.found.stage = which % program.stages();
-    report.found.value = ties ? 1 : 0;
+    report.found.value = kind;
   }
 
   program_view program;
@@ -108,9 +169,10 @@ class update_check {
   // Per stage:
   typename Store::template array<int, Store::stages> ended_at;  ///< 1 + position of its first REDUCE_GRAD or STEP, or 0
   typename Store::template array<int, Store::stages> reduced;   ///< REDUCE_GRADs over the data axis
-  typename Store::template array<int, Store::stages> tied;      ///< other REDUCE_GRADs
-  typename Store::template array<int, Store::stages> steps;     ///< STEPs so far
-  typename Store::template array<int, Store::stages> fresh;     ///< asynchronous: gradients since the last STEP
+  typename Store::template array<int, Store::stages> tied;      ///< REDUCE_GRADs of tied parameters
+  typename Store::template array<int, Store::stages> over_copies;  ///< 1 + position of the one among copies, or 0
+  typename Store::template array<int, Store::stages> steps;        ///< STEPs so far
+  typename Store::template array<int, Store::stages> fresh;        ///< asynchronous: gradients since the last STEP
 };
 
 }  // namespace weft::inline v1::schedule::detail

@@ -334,6 +334,7 @@ class scanner {
           if (slot > 0) receive_user[channel * limit + slot - 1] = 0;
         }
     }
+    if (half != parts::whole) report.at(defect::torn_pair, rank, actions + size - 1);
     figures = most_of;
     if (trains) updates.end_of_row(report, rank);
   }
