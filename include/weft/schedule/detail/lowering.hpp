@@ -6,6 +6,7 @@
 #include <weft/detail/buffer.hpp>
 #include <weft/schedule/detail/channels.hpp>
 #include <weft/schedule/detail/local_edges.hpp>
+#include <weft/schedule/detail/receive_room.hpp>
 #include <weft/schedule/lower_options.hpp>
 #include <weft/schedule/program.hpp>
 
@@ -37,6 +38,7 @@ class lowering {
         order_size(lines.count()),
         extra(lines.count()) {
     survey();
+    if (stage_count > table.ranks()) make_room();
   }
 
   /// False when a receive could not be posted before its use for want of a slot; `extra` is then one larger.
@@ -137,6 +139,19 @@ class lowering {
         }
       }
     }
+  }
+
+  /// Ranks with several stages: room for the messages that come while another stage runs.
+  constexpr void make_room() {
+    receive_room const room(table, lines);
+    for (int which = 0; which < stage_count; ++which)
+      for (int kind = 1; kind < 4; kind += 2)
+        for (int group = 0; group < lines.degree; ++group) {
+          int const channel = lines.posts(which, kind)[group] - 1;
+          if (channel < 0) continue;
+          int const missing = room.of(channel) - receive_slots(channel, counts[which]);
+          if (missing > 0) extra[channel] = missing;
+        }
   }
 
   [[nodiscard]] constexpr int receive_slots(int channel, in_flight const& flight) const {
