@@ -151,13 +151,13 @@ inline checked check_text(std::string const& whole, request const& asked) {
                    std::to_string(head.ranks) + " ranks, and there are " + std::to_string(table.ranks()) +
                    " rows; write one line per rank"};
   std::string const size =
-      std::to_string(table.stages()) + " stages and " + std::to_string(table.micro_batches) + " micro-batches";
+      counted(table.stages(), "stage") + " and " + std::to_string(table.micro_batches) + " micro-batches";
   if (detail::is_mostly_holes(table, read.table.action_count()))
     return {1, name + "missing-forward (rank " + std::to_string(table.graph.rank_of_stage[table.stages() - 1]) +
                    ", stage " + std::to_string(table.stages() - 1) + ", micro-batch " +
                    std::to_string(table.micro_batches - 1) + "): " + size + " need at least as many forwards, and " +
-                   std::to_string(read.table.action_count()) +
-                   " actions are here; add what is missing, or correct the largest numbers" + hint};
+                   counted(read.table.action_count(), "action") +
+                   " can be read here; add what is missing, or correct the largest numbers" + hint};
   verdict const found = play_under(table, model);
   if (found.what == defect::duplicate_weight && !old && !detail::has_letters(text, "I")) {
     // W without any I: of PyTorch's old files, if it is legal when read so.
@@ -169,10 +169,12 @@ inline checked check_text(std::string const& whole, request const& asked) {
       return {0, other.line + " [PyTorch's old letters: B is read as the input gradient; write I]"};
   }
   if (found.playable())
-    return {0, name + "legal with " + asked.sends + " sends: " + std::to_string(table.ranks()) + " ranks, " +
-                   std::to_string(table.stages()) + " stages, " + std::to_string(table.micro_batches) +
-                   " micro-batches, " + std::to_string(found.actions) + " actions; peak activations " +
-                   std::to_string(found.peak_activations) + hint};
+    return {0,
+            name + "legal with " + asked.sends + " sends: " + counted(table.ranks(), "rank") + ", " +
+                counted(table.stages(), "stage") + ", " +
+                (table.micro_batches == 1 ? "1 micro-batch" : std::to_string(table.micro_batches) + " micro-batches") +
+                ", " + counted(found.actions, "action") + "; peak activations " +
+                std::to_string(found.peak_activations) + hint};
   return {1, name + name_of(found.what) + detail::in_brackets(detail::place_of(found)) + ": " + explain(found) + hint};
 }
 

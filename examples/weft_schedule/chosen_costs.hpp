@@ -10,6 +10,7 @@
 #include <weft/schedule/spread_costs.hpp>
 
 #include <cctype>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <optional>
@@ -100,8 +101,9 @@ class chosen_costs {
   /// Throws where the file has another number of lines.
   void require_lines(int wanted) const {
     if (file_.empty() || static_cast<int>(stages_.size()) == wanted) return;
-    throw usage_error(printable(file_, 200) + ": has lines for " + std::to_string(stages_.size()) + " stages, and " +
-                      std::to_string(wanted) + " are wanted; write one line per " + (per_rank_ ? "rank" : "stage"));
+    throw usage_error(printable(file_, 200) + ": has " + counted(static_cast<std::int64_t>(stages_.size()), "line") +
+                      " of durations, and " + std::to_string(wanted) + " are wanted; write one line per " +
+                      (per_rank_ ? "rank" : "stage"));
   }
 
   weft::schedule::cost_model model;

@@ -56,6 +56,11 @@ struct request {
   int weight_copies = 2;
 };
 
+/// "1 rank", "2 ranks".
+inline std::string counted(std::int64_t count, char const* what) {
+  return std::to_string(count) + ' ' + what + (count == 1 ? "" : "s");
+}
+
 inline constexpr int most_ranks = 4096;
 inline constexpr std::int64_t most_passes = std::int64_t{1} << 24;
 

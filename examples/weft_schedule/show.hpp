@@ -103,6 +103,8 @@ inline std::string show_text(request const& asked) {
   if (asked.format != "text" && asked.format != "csv" && asked.format != "svg" && asked.format != "trace" &&
       asked.format != "json")
     throw usage_error("--format: \"" + asked.format + "\" is not known; use text, csv, svg, trace or json");
+  if (asked.strict_pytorch && asked.format != "csv")
+    throw usage_error("--strict-pytorch: is about tables; use it with --format csv");
   chosen_costs costs(asked.costs, asked.ranks);
   program table = make_asked_table(asked, costs);
   cost_model const model = costs.of(table.view());

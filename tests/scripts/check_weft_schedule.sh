@@ -134,8 +134,12 @@ ends 1 "a receive behind its use" "receive-after-use (rank 1, stage 1, micro-bat
 table 0F0,0SEND_F0,0F1,0SEND_F1,0RECV_B0,0B0,0RECV_B1,0B1 1RECV_F0,1F0,1B0,1SEND_B0,1RECV_F1,1F1,1B1,1SEND_B1
 ends 0 "1F1B with sends that do not block" "legal with rendezvous" "$program" check "$work/t.csv"
 ends 1 "1F1B with sends that block" "deadlock" "$program" check "$work/t.csv" --sends blocking
+table "# weft-table 1 asynchronous=1 versions=2" 0F0,0F1,0B0,0STEP,0B1,0STEP 1F0,1B0,1STEP,1F1@1,1B1@1,1STEP
+ends 0 "weights with versions" "legal" "$program" check "$work/t.csv"
+table "# weft-table 1 asynchronous=1" 0F0,0B0,0STEP,0F1,0B1@1,0STEP
+ends 1 "old weights that are not kept" "wrong-version (rank 0, stage 0, micro-batch 1)" "$program" check "$work/t.csv"
 table "" 0F0,0B0
-ends 0 "an idle rank is an empty line" "2 ranks, 1 stages" "$program" check "$work/t.csv"
+ends 0 "an idle rank is an empty line" "2 ranks, 1 stage, 1 micro-batch, 2 actions" "$program" check "$work/t.csv"
 
 # --- no tables at all: one line; status 2
 : >"$work/none"
@@ -186,10 +190,11 @@ ends 2 "a rule" "use an even number of ranks" "$program" show dualpipe --ranks 3
 ends 2 "no chunks" "leave chunks out" "$program" show 1f1b --ranks 2 --micro-batches 2 --chunks 3
 ends 2 "an unknown format" "use text, csv, svg, trace or json" "$program" show 1f1b --ranks 2 --micro-batches 2 --format png
 ends 2 "PyTorch has no copies" "--strict-pytorch: 'chimera' has two copies" "$program" show chimera --ranks 2 --micro-batches 2 --format csv --strict-pytorch
+ends 2 "PyTorch has no pictures" "use it with --format csv" "$program" show 1f1b --ranks 2 --micro-batches 2 --strict-pytorch
 ends 2 "a duration that is none" "--forward" "$program" time 1f1b --ranks 2 --micro-batches 2 --forward nan
 ends 2 "a negative hop" "--hop" "$program" time 1f1b --ranks 2 --micro-batches 2 --hop -1
 printf '1,1,1\n' >"$work/costs"
-ends 2 "too few stages" "1 stages, and 2 are wanted" "$program" time 1f1b --ranks 2 --micro-batches 2 --per-stage "$work/costs"
+ends 2 "too few stages" "has 1 line of durations, and 2 are wanted" "$program" time 1f1b --ranks 2 --micro-batches 2 --per-stage "$work/costs"
 printf '1,1,1\n1,x,1\n' >"$work/costs"
 ends 2 "a cost that is none" "line 2" "$program" time 1f1b --ranks 2 --micro-batches 2 --per-stage "$work/costs"
 ends 2 "an unknown send model" "use buffered, rendezvous, in-issue-order or blocking" "$program" check "$work/costs" --sends fast
