@@ -315,7 +315,8 @@ inline void add_options(CLI::App& app, option_table& table, options& chosen) {
 }
 
 inline constexpr char const* help_footer =
-    R"(Losses are in nats per byte. The run prints beside them the bigram entropy of the
+    R"(Losses are in nats per byte (of token files: per token). The run prints beside them
+the bigram entropy of the
 validation part: H(next | previous) = - sum over pairs (a, b) of p(a, b) ln p(b | a), with
 the pairs counted in that part itself. No model that sees one byte back can do better.
 
@@ -330,7 +331,7 @@ Examples
 /// that is no number or out of range (with the legal range), a `--config` that cannot be read.
 inline command_line parse_command_line(std::vector<std::string> arguments) {
   command_line result;
-  CLI::App app("Trains a small GPT on a text, over pipeline ranks, with weft.", "mini_llm");
+  CLI::App app("Trains a GPT-2 or a Llama on a text, over pipeline ranks, with weft.", "mini_llm");
   detail::option_table table(app, result.chosen);
   app.set_help_flag("-h,--help", "Print this help");
   app.set_version_flag("--version",

@@ -30,7 +30,7 @@ weft_pick_compiler
 known=()
 [ -e "$root/build/build.ninja" ] || known=(-Dweft_BUILD_TESTS=OFF -Dweft_BUILD_BENCH=OFF)
 # shellcheck disable=SC2086
-(cd "$root" && cmake --preset default "${known[@]}" ${WEFT_CONFIGURE_ARGS:-}) ||
+(cd "$root" && cmake --preset default -Dweft_BUILD_EXAMPLES=ON "${known[@]}" ${WEFT_CONFIGURE_ARGS:-}) ||
   stop "cmake could not configure; its message is above"
 cmake --build "$root/build" --target mini_llm --parallel "$jobs" || stop "the build failed; the compiler's message is above"
 
