@@ -315,10 +315,10 @@ inline void add_options(CLI::App& app, option_table& table, options& chosen) {
 }
 
 inline constexpr char const* help_footer =
-    R"(Losses are in nats per byte (of token files: per token). The run prints beside them
-the bigram entropy of the
-validation part: H(next | previous) = - sum over pairs (a, b) of p(a, b) ln p(b | a), with
-the pairs counted in that part itself. No model that sees one byte back can do better.
+    R"(Losses are in nats per byte (of token files: per token). The run prints beside them the
+bigram entropy of the validation part: H(next | previous) = - sum over pairs (a, b) of
+p(a, b) ln p(b | a), with the pairs counted in that part itself (of token files: the entropy
+of single tokens). No model that sees one byte back can do better.
 
 Examples
   mini_llm --plan --schedule gpipe
