@@ -96,7 +96,7 @@ struct rule_list {
 /// action takes some 300 steps of clang, which counts to a million), and for those made at start-up.
 namespace effort {
 inline constexpr int small = 2500;
-inline constexpr int large = 500'000;
+inline constexpr int large = 250'000;
 }  // namespace effort
 
 /// The family of 1F1B as rows: rank r begins with `warm` (p - r - 1) forwards, and W(k) follows I(k + `late` * r). With
