@@ -26,7 +26,9 @@ struct stream {
 template <class Writer>
 class dual_pipe_row {
  public:
-  constexpr dual_pipe_row(Writer& put, stream const& near, stream const& far) : put_(put), streams_{near, far} {}
+  constexpr dual_pipe_row(Writer& put, stream const& entering, stream const& returning)
+      : put_(put),
+        streams_{entering, returning} {}
 
   constexpr void write(int place, int depth, int count) {
     int const left = depth - place - 1;

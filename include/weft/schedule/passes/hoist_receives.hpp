@@ -176,10 +176,10 @@ class queue_order {
         if (post % 2 != 0 || active[post / 2] != 1) continue;
         int const group = receiver_group[post / 2];
         if (group < 0) continue;
-        int const far = group - next[owner[group]];
-        if (best >= 0 && far >= distance) continue;
+        int const away = group - next[owner[group]];
+        if (best >= 0 && away >= distance) continue;
         best = post + 1;
-        distance = far;
+        distance = away;
       }
     }
     if (best < 0) return false;
