@@ -10,6 +10,7 @@
 #include <weft/schedule/timing.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
