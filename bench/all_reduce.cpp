@@ -6,11 +6,12 @@
 // repetitions.
 //
 //     mpiexec -n 2 all_reduce                     beside MPI_Allreduce
-//     mpiexec -n 4 all_reduce                     more ranks than cores: beside MPI_Iallreduce, waited for as weft
-//     waits,
-//                                                 with test and yield (MPI_Allreduce spins: milliseconds a call)
+//     mpiexec -n 4 all_reduce                     more ranks than cores: beside MPI_Iallreduce, see below
 //     mpiexec -n 4 all_reduce --table=FILE.md     also writes the figures as a table
 //     mpiexec -n 4 all_reduce --quick             fewer repetitions, for a machine that is busy with other things
+//
+// More ranks than cores, as weft itself counts them: MPI_Allreduce would spin, milliseconds a call, so MPI_Iallreduce
+// takes its place, waited for as weft waits, with test and yield.
 
 #include "machine.hpp"
 
@@ -28,7 +29,6 @@
 #include <map>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <vector>
 
 namespace {
@@ -159,7 +159,7 @@ int main(int argc, char** argv) {
   {
     weft::transport::mpi door(MPI_COMM_WORLD);
     world = &door;
-    more_ranks_than_cores = door.size() > static_cast<int>(std::thread::hardware_concurrency());
+    more_ranks_than_cores = door.is_crowded();
     char const* table_file = nullptr;
     int kept = 1;
     for (int index = 1; index < argc; ++index) {

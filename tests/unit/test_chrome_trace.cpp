@@ -167,6 +167,34 @@ TEST_CASE("trace: planned and measured of all ranks, every message from its make
   CHECK(with_steps == 2 * micro_batches * (ranks - 1));
 }
 
+TEST_CASE("measured costs: a sum over the data axis is no sum of tied gradients") {
+  using weft::schedule::op;
+  for (bool const has_tied : {false, true}) {
+    auto const program = weft::schedule::make_program(
+        "gpipe", 2, 2,
+        {.tied = has_tied ? weft::schedule::tied_stages::first_and_last : weft::schedule::tied_stages::none,
+         .reduce_over_data = true});
+    weft::transport::in_process::run(2, [&](weft::transport::endpoint& door) {
+      std::vector<weft::action_time> times;
+      for (auto const& each : program.view().row(door.rank())) {
+        // What each takes, the second rank twice as long: a sum over the data axis is posted in a moment.
+        bool const over_data = each.group == static_cast<int>(weft::schedule::reduction::data);
+        double const alone = each.what == op::reduce_gradient ? (over_data ? 0.001 : 0.5)
+                             : each.what == op::norm          ? 4
+                                                              : 1;
+        times.push_back({0.0, alone * (door.rank() + 1)});
+      }
+      profiling::measured_costs costs(program.view());
+      costs.add(door.rank(), times);
+      auto const model = costs.share(door, 0.0, 10.0);
+      CHECK(model.reduce_gradient == (has_tied ? 0.5 : 0.0));
+      CHECK(model.reduce_data == 0.0);
+      CHECK(model.norm == 4.0);
+      CHECK(model.of(1).forward == 2.0);
+    });
+  }
+}
+
 TEST_CASE("trace: ranks of the job are not those of the program where several pipelines share it") {
   auto const program = toy_program("1f1b", 2, 1);
   std::vector<int> const ranks{3, 5};

@@ -9,7 +9,6 @@
 
 #include <doctest/doctest.h>
 
-#include <chrono>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -83,14 +82,12 @@ TEST_CASE("require_agreement: names the fact, the ranks and both values") {
 }
 
 TEST_CASE("a collective has a deadline") {
-  auto const begin = std::chrono::steady_clock::now();
   CHECK_THROWS_WITH_AS(in_process::run(2,
                                        [](endpoint& door) {
                                          double value = 0.0;
                                          if (door.rank() == 0) weft::transport::all_reduce_sum(door, &value, 1, 0.2);
                                        }),
                        doctest::Contains("all_reduce: rank 0 waited"), weft::error);
-  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(10));
 }
 
 TEST_CASE("in_process: tags keep messages of one pair apart, order within a tag is kept, sizes are checked") {

@@ -3,13 +3,17 @@
 #include "support/all_reduce_checks.hpp"
 #include "support/settle.hpp"
 
+#include <weft/transport/guarded.hpp>
 #include <weft/transport/in_process.hpp>
+#include <weft/transport/posted.hpp>
 #include <weft/transport/run_collective.hpp>
 #include <weft/transport/subgroup.hpp>
 
 #include <doctest/doctest.h>
 
 #include <atomic>
+#include <functional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -106,7 +110,49 @@ TEST_CASE("subgroup: a failure inside one is heard everywhere, with the rank's n
                                          double value = 0.0;
                                          if (world.rank() == 2) weft::transport::all_reduce_sum(*pair, &value, 1, 0.2);
                                        }),
-                       doctest::Contains("all_reduce: rank 2 waited 0 s for rank 3"), weft::error);
+                       doctest::Contains("; rank 2 waits for rank 3; rank 3 holds up the others"), weft::error);
+}
+
+TEST_CASE("subgroup: messages call a rank by its number in the world") {
+  auto const message_of = [](std::function<void(endpoint&)> const& function) {
+    try {
+      in_process::run(4, [&](endpoint& world) {
+        if (world.rank() < 2) return;
+        auto const pair = make_subgroup(world, {2, 3});
+        function(*pair);
+      });
+    } catch (weft::error const& failure) {
+      return std::string(failure.what());
+    }
+    return std::string("no error");
+  };
+  CHECK(
+      message_of([](endpoint& pair) {
+        char data[16] = {};
+        weft::transport::posted_messages posted(pair, "test", 60.0);
+        if (pair.rank() == 0)
+          posted.send(data, 8, 1, 3);
+        else
+          posted.receive(data, 16, 0, 3);
+        posted.settle();
+      }) ==
+      "weft::transport: test: rank 3 received 8 bytes from rank 2 where 16 are right; all ranks must call it with the "
+      "same sizes");
+  CHECK(message_of([](endpoint& pair) {
+          std::string heard;
+          try {
+            weft::transport::guarded(pair, [&] {
+              if (pair.rank() == 1) throw std::runtime_error("enough");
+              double value = 0.0;
+              weft::transport::all_reduce_sum(pair, &value, 1, 60.0);
+            });
+          } catch (weft::remote_error const& failure) {
+            heard = failure.what();
+          } catch (std::runtime_error const&) {
+            return;  // rank 3's own words
+          }
+          throw weft::error(heard);
+        }) == "rank 3: enough");
 }
 
 TEST_CASE("subgroup: members that cannot be are refused") {

@@ -118,7 +118,8 @@ struct rms_norm_weights {
 }  // namespace kernels
 
 /// Root-mean-square normalisation (Zhang and Sennrich 2019) over rows [rows][columns]: a layer norm without mean and
-/// bias. Keeps one number a row; the normalised rows are made again in backward.
+/// bias. Keeps one number a row; the normalised rows are made again in backward. A row is one thread's, on devices
+/// too: see `layer_norm`.
 struct rms_norm {
   template <class Real, class Space>
   static void forward(layer_context<Real, Space> const& context, std::int64_t rows, std::int64_t columns,

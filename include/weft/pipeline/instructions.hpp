@@ -5,6 +5,7 @@
 #include <weft/config.hpp>
 #include <weft/error.hpp>
 #include <weft/pipeline/boundary.hpp>
+#include <weft/schedule/action_name.hpp>
 #include <weft/schedule/program_view.hpp>
 #include <weft/schedule/tags.hpp>
 
@@ -64,7 +65,10 @@ namespace detail {
 /// stages of one rank share a pool that grows to what the row needs.
 class row_compiler {
  public:
-  row_compiler(schedule::program_view const& program, int rank) : program_(program), rank_(rank) {}
+  row_compiler(schedule::program_view const& program, int rank, int known_as)
+      : program_(program),
+        rank_(rank),
+        known_as_(known_as) {}
 
   instruction_list run() {
     require_few_edges();
@@ -134,11 +138,10 @@ class row_compiler {
   }
 
   [[noreturn]] void refuse(schedule::action const& each, std::string const& what) const {
-    throw error("weft::pipeline: rank " + std::to_string(rank_) + ", " +
-                    std::string(schedule::traits_of(each.what).letters) + " of stage " + std::to_string(each.stage) +
-                    ", micro-batch " + std::to_string(each.micro_batch) + ": " + what +
+    throw error("weft::pipeline: rank " + std::to_string(known_as_) + ", " +
+                    schedule::describe_action(each.what, each.stage, static_cast<int>(each.micro_batch)) + ": " + what +
                     "; play the program before running it",
-                {.rank = rank_, .stage = each.stage, .micro_batch = static_cast<int>(each.micro_batch)});
+                {.rank = known_as_, .stage = each.stage, .micro_batch = static_cast<int>(each.micro_batch)});
   }
 
   /// The buffer that an earlier action filled, or is about to.
@@ -280,6 +283,7 @@ class row_compiler {
 
   schedule::program_view program_;
   int rank_;
+  int known_as_;
   instruction_list list_;
   std::map<std::tuple<pool, int, int, int>, int> slots_;
   std::map<boundary_key, port> boundaries_;
@@ -289,9 +293,10 @@ class row_compiler {
 
 }  // namespace detail
 
-/// Looks up, once, every buffer, peer and tag of a rank's row. Does not communicate.
-inline instruction_list compile_row(schedule::program_view const& program, int rank) {
-  return detail::row_compiler(program, rank).run();
+/// Looks up, once, every buffer, peer and tag of a rank's row. `known_as`: what messages call the rank, where that is
+/// not its number in the program. Does not communicate.
+inline instruction_list compile_row(schedule::program_view const& program, int rank, int known_as = -1) {
+  return detail::row_compiler(program, rank, known_as < 0 ? rank : known_as).run();
 }
 
 }  // namespace weft::inline v1

@@ -8,6 +8,8 @@
 #include <weft/execution/kokkos.hpp>
 #include <weft/pipeline/boundary.hpp>
 #include <weft/pipeline/boundary_view.hpp>
+#include <weft/pipeline/detail/require_offers.hpp>
+#include <weft/pipeline/detail/where_at.hpp>
 #include <weft/pipeline/instructions.hpp>
 #include <weft/pipeline/stage_context.hpp>
 #include <weft/pipeline/wire_buffer.hpp>
@@ -20,6 +22,7 @@
 #include <Kokkos_Core.hpp>
 
 #include <chrono>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -56,19 +59,21 @@ class pipeline final : private progress_source {
         stage_(stage),
         options_(options),
         space_(space),
-        context_(space, this) {
+        context_(space, this),
+        where_(door, instructions_) {
     if (program.slots == nullptr)
       throw error("weft::pipeline: the program '" + std::string(program.name) +
                   "' has no posts and slots; call weft::schedule::lower first");
     if (program.ranks() != door.size())
       throw error("weft::pipeline: the program is for " + std::to_string(program.ranks()) + " ranks, but there are " +
                       std::to_string(door.size()) + "; launch as many, or plan for as many",
-                  {.rank = door.rank()});
-    auto list = compile_row(program, door.rank());
+                  {.rank = where_.own_rank()});
+    auto list = compile_row(program, door.rank(), where_.own_rank());
     instructions_ = std::move(list.instructions);
     ports_ = std::move(list.ports);
     times_.resize(options_.record_times ? instructions_.size() : 0);
-    for (instruction const& each : instructions_) require_stage_offers(each);
+    for (instruction const& each : instructions_)
+      detail::require_stage_offers<Stage, is_split, is_whole>(each, where_.own_rank());
     auto const lock = door_.launch_lock();
     for (int stage_index = 0; stage_index < program.stages(); ++stage_index)
       if (program.graph.rank_of(stage_index) == door.rank())
@@ -90,28 +95,28 @@ class pipeline final : private progress_source {
   void step() {
     if (is_spent_)
       throw error("weft::pipeline: an earlier step of this pipeline failed, and its state is unknown; make a new one",
-                  {.rank = door_.rank()});
-    current_ = nullptr;
+                  {.rank = where_.own_rank()});
+    where_.set(nullptr);
     try {
       play();
     } catch (remote_error const& failure) {
       give_up();
-      if (failure.location().rank == own_rank()) throw;  // the words are this rank's own already
-      throw remote_error(
-          std::string(failure.what()) + " (rank " + std::to_string(own_rank()) + " was at " + description() + ")",
-          failure.location());
+      if (failure.location().rank == where_.own_rank()) throw;  // the words are this rank's own already
+      throw remote_error(std::string(failure.what()) + " (rank " + std::to_string(where_.own_rank()) + " was at " +
+                             where_.description() + ")",
+                         failure.location());
     } catch (error const& failure) {
       bool const knows_where = failure.location().stage >= 0 || failure.location().peer >= 0;
-      std::string const message = knows_where ? failure.what() : prefix() + failure.what();
+      std::string const message = knows_where ? failure.what() : where_.prefix() + failure.what();
       fail(message);
       if (knows_where) throw;
-      throw error(message, location());
+      throw error(message, where_.location());
     } catch (std::exception const& failure) {
-      std::string const message = prefix() + failure.what();
+      std::string const message = where_.prefix() + failure.what();
       fail(message);
-      throw error(message, location());
+      throw error(message, where_.location());
     } catch (...) {
-      fail(prefix() + "an exception that is no std::exception");
+      fail(where_.prefix() + "an exception that is no std::exception");
       throw;
     }
   }
@@ -130,24 +135,11 @@ class pipeline final : private progress_source {
   using clock = std::chrono::steady_clock;
   using buffer_type = wire_buffer<typename Space::memory_space>;
 
-  void require_stage_offers(instruction const& each) const {
-    using schedule::op;
-    auto const refuse = [&](std::string const& what) {
-      throw error("weft::pipeline: the program has " + std::string(schedule::traits_of(each.what).letters) +
-                      " of stage " + std::to_string(each.stage) + ", but the stage " + what,
-                  {.rank = door_.rank(), .stage = each.stage});
-    };
-    if ((each.what == op::backward_input || each.what == op::backward_weight) && !is_split)
-      refuse("has no backward_input and backward_weight; add them, or choose a schedule that does not split backward");
-    if (each.what == op::backward && !is_split && !is_whole)
-      refuse("has no backward; add backward(context, in, grad_out, grad_in) or its two halves");
-    if (each.what == op::reduce_gradient && !requires(Stage & stage) { stage.reduce_gradient(0, 0); })
-      refuse("has no reduce_gradient(stage, group); add it, or lower the program without tied parameters");
-    if (each.what == op::norm && !requires(Stage & stage) { stage.norm(); })
-      refuse("has no norm(); add it, or lower the program without an optimizer step");
-    if (each.what == op::step && !requires(Stage & stage) { stage.step(0); })
-      refuse("has no step(stage); add it, or lower the program without an optimizer step");
-  }
+  /// Lets go of the launch lock at the end of its scope, if nobody has before.
+  struct launch_turn {
+    std::unique_lock<std::mutex>& held;
+    ~launch_turn() { held = {}; }
+  };
 
   /// Where a program has I and W as well as B for one stage, B's halves meet in a weight context of their own, so that
   /// they do not write over one that waits for its W.
@@ -169,7 +161,7 @@ class pipeline final : private progress_source {
     has_tool_ = profiling::has_tool();
     for (std::size_t index = 0; index < instructions_.size(); ++index) {
       instruction const& each = instructions_[index];
-      current_ = &each;
+      where_.set(&each);
       auto const& facts = schedule::traits_of(each.what);
       if (facts.is_compute)
         compute(each, index);
@@ -180,9 +172,9 @@ class pipeline final : private progress_source {
       else
         other(each, index);
     }
-    current_ = nullptr;
+    where_.set(nullptr);
     for (auto& buffer : buffers_) {
-      wait(buffer, [&](double waited) { overdue(waited, "the end of a send", -1); });
+      wait(buffer, [&](double waited) { where_.overdue(waited, "the end of a send", -1); });
       note_completion(buffer);
     }
     last_step_seconds_ = std::chrono::duration<double>(clock::now() - start).count();
@@ -194,7 +186,7 @@ class pipeline final : private progress_source {
     collect_arrived(each.gradient_out, gradient_out_, 1, each);
     collect_free(each.gradient_in, gradient_in_);
     context_.set(each.stage, each.micro_batch, each.slot, each.weight_slot);
-    auto const lock = door_.launch_lock();
+    launch_turn const turn{launch_ = door_.launch_lock()};
     profiling::region const named(has_tool_, each.what, each.stage, each.micro_batch);
     double const begin = options_.record_times ? now() : 0.0;
     run_stage(each);
@@ -286,10 +278,11 @@ class pipeline final : private progress_source {
       auto& buffer = buffer_of(end);
       if (buffer.is_expected()) {
         wait(buffer, [&](double waited) {
-          overdue(waited, (direction == 0 ? "activations" : "gradients") + std::string(" from rank ") + name_of(end),
-                  end.peer);
+          where_.overdue(
+              waited, (direction == 0 ? "activations" : "gradients") + std::string(" from rank ") + where_.name_of(end),
+              end.peer);
         });
-        buffer.accept(door_, space_, end.stage, direction, each.micro_batch, door_.rank(), end.peer, end.tag);
+        buffer.accept(door_, space_, end.stage, direction, each.micro_batch, end.peer, end.tag);
         note_completion(buffer);
       }
       into.push_back(buffer.view());
@@ -303,7 +296,7 @@ class pipeline final : private progress_source {
       port const& end = port_at(index);
       auto& buffer = buffer_of(end);
       wait(buffer, [&](double waited) {
-        overdue(waited, "rank " + name_of(end) + ", to take the previous message", end.peer);
+        where_.overdue(waited, "rank " + where_.name_of(end) + ", to take the previous message", end.peer);
       });
       note_completion(buffer);
       buffer.reset();
@@ -315,52 +308,6 @@ class pipeline final : private progress_source {
   void store_sizes(port_range range, views const& from) {
     for (int index = range.first; index < range.last; ++index)
       buffer_of(port_at(index)).view() = from[index - range.first];
-  }
-
-  /// `peer`: of this endpoint, or -1.
-  [[noreturn]] void overdue(double waited, std::string const& what, int peer) const {
-    error_location where = location();
-    where.peer = peer < 0 ? -1 : door_.global_rank(peer);
-    throw error("weft::pipeline: rank " + std::to_string(own_rank()) + " waited " +
-                    std::to_string(static_cast<long>(waited)) + " s at " + description() + " for " + what +
-                    recent_actions() +
-                    "; the peer is slow, stopped or plays another program (raise pipeline_options::deadline if slow)",
-                where);
-  }
-
-  [[nodiscard]] int own_rank() const { return door_.global_rank(door_.rank()); }
-  [[nodiscard]] std::string name_of(port const& end) const {
-    return std::to_string(door_.global_rank(end.peer)) + ", tag " + std::to_string(end.tag);
-  }
-
-  /// ", after B2 SEND_B2 W1": what this rank did last.
-  [[nodiscard]] std::string recent_actions() const {
-    constexpr std::ptrdiff_t most = 6;
-    auto const done =
-        current_ == nullptr ? static_cast<std::ptrdiff_t>(instructions_.size()) : current_ - instructions_.data();
-    std::string text;
-    for (auto index = done > most ? done - most : 0; index < done; ++index) {
-      instruction const& each = instructions_[static_cast<std::size_t>(index)];
-      text += (text.empty() ? ", after " : " ") + std::string(schedule::traits_of(each.what).letters) +
-              std::to_string(each.micro_batch);
-    }
-    return text;
-  }
-
-  [[nodiscard]] std::string description() const {
-    if (current_ == nullptr) return "the end of the step";
-    return std::string(schedule::traits_of(current_->what).letters) + " of stage " + std::to_string(current_->stage) +
-           ", micro-batch " + std::to_string(current_->micro_batch);
-  }
-
-  [[nodiscard]] std::string prefix() const {
-    return "rank " + std::to_string(own_rank()) + ", " + description() + ": ";
-  }
-
-  [[nodiscard]] error_location location() const {
-    return {.rank = own_rank(),
-            .stage = current_ == nullptr ? -1 : current_->stage,
-            .micro_batch = current_ == nullptr ? -1 : current_->micro_batch};
   }
 
   void fail(std::string_view message) noexcept {
@@ -400,15 +347,14 @@ class pipeline final : private progress_source {
     if constexpr (has_progress) stage_.progress();
   }
 
-  /// Of a rank that computes: where another one has given up waiting, it says what it is at.
+  /// Of a rank that computes: where another one has given up waiting, it says what it is at. That is a wait, too, and
+  /// ranks that wait for their turn to launch must be able to answer: the launch lock goes first.
   void look_around() {
     try {
       door_.check_failure();
     } catch (standstill const&) {
-      transport::join_standstill(door_,
-                                 "weft::pipeline: rank " + std::to_string(own_rank()) + " computes " + description() +
-                                     recent_actions() + "; another rank has given up waiting",
-                                 location());
+      launch_ = {};
+      transport::join_standstill(door_, where_.busy(), where_.location());
     }
   }
 
@@ -434,7 +380,8 @@ class pipeline final : private progress_source {
   views out_;
   views gradient_out_;
   views gradient_in_;
-  instruction const* current_ = nullptr;
+  detail::where_at where_;
+  std::unique_lock<std::mutex> launch_;  ///< held while the stage computes
   clock::time_point step_begin_;
   double last_step_seconds_ = 0.0;
   bool is_spent_ = false;

@@ -130,8 +130,8 @@ class wire_buffer {
   /// Checks the message that has arrived and sets the view to its element counts. Throws `error` where it is not the
   /// one that the program expects here.
   template <class Space>
-  void accept(transport::endpoint& door, Space const& space, int stage, int direction, int micro_batch, int rank,
-              int peer, int tag) {
+  void accept(transport::endpoint& door, Space const& space, int stage, int direction, int micro_batch, int peer,
+              int tag) {
     is_expected_ = false;
     std::size_t const bytes = arrived_bytes_;
     wire_header header;
@@ -139,11 +139,13 @@ class wire_buffer {
     std::memcpy(&header, mirror_.data(), sizeof(header));
     std::memcpy(counts, mirror_.data() + sizeof(header), sizeof(counts));
     auto refuse = [&](std::string const& what) {
+      int const rank = door.global_rank(door.rank());
+      int const source = door.global_rank(peer);
       throw error("weft::pipeline: rank " + std::to_string(rank) + " expected the " +
                       (direction == 0 ? "activations" : "gradients") + " of stage " + std::to_string(stage) +
-                      ", micro-batch " + std::to_string(micro_batch) + " from rank " + std::to_string(peer) + ", but " +
-                      what + "; both ranks must use the same plan and model",
-                  {rank, stage, micro_batch, peer, tag});
+                      ", micro-batch " + std::to_string(micro_batch) + " from rank " + std::to_string(source) +
+                      ", but " + what + "; both ranks must use the same plan and model",
+                  {rank, stage, micro_batch, source, tag});
     };
     if (bytes < prefix_bytes) refuse("a message of " + std::to_string(bytes) + " bytes came");
     if (header.stage != stage || header.direction != direction ||
@@ -166,7 +168,6 @@ class wire_buffer {
       auto const lock = door.launch_lock();
       Kokkos::deep_copy(space, Kokkos::subview(storage_, range), Kokkos::subview(mirror_, range));
     } else {
-      static_cast<void>(door);
       static_cast<void>(space);
     }
   }

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <weft/config.hpp>
-#include <weft/schedule/op.hpp>
+#include <weft/schedule/action_name.hpp>
 
 #include <Kokkos_Core.hpp>
 
@@ -22,12 +22,9 @@ namespace weft::inline v1::profiling {
 /// `weft::stage 2 F5`, `weft::stage 2 REDUCE_GRAD`, `weft::NORM`: the letters of docs/glossary.md; a micro-batch where
 /// the action has one, a stage where it has one.
 [[nodiscard]] inline std::string region_name(schedule::op what, int stage, int micro_batch) {
-  auto const& facts = schedule::traits_of(what);
   std::string name("weft::");
-  if (what != schedule::op::norm) name += "stage " + std::to_string(stage) + ' ';
-  name += facts.letters;
-  if (facts.is_compute || facts.is_post) name += std::to_string(micro_batch);
-  return name;
+  if (schedule::has_stage(what)) name += "stage " + std::to_string(stage) + ' ';
+  return name + schedule::action_name(what, micro_batch);
 }
 
 /// A named region of a Kokkos tool that ends with its scope, by an exception too. Kokkos's own `ScopedRegion` is not in

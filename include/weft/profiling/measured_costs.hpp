@@ -4,6 +4,7 @@
 
 #include <weft/config.hpp>
 #include <weft/profiling/action_time.hpp>
+#include <weft/schedule/action.hpp>
 #include <weft/schedule/cost.hpp>
 #include <weft/schedule/program_view.hpp>
 #include <weft/transport/endpoint.hpp>
@@ -11,6 +12,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <span>
 #include <vector>
@@ -38,16 +40,21 @@ class measured_costs {
         case schedule::op::backward_input: add(each.stage, input, seconds); break;
         case schedule::op::backward_weight: add(each.stage, weight, seconds); break;
         case schedule::op::step: add(each.stage, step, seconds); break;
-        case schedule::op::reduce_gradient: least_reduction_ = std::min(least_reduction_, seconds); break;
+        case schedule::op::reduce_gradient:
+          // Over the data axis it is a post; what is left of the sum when NORM asks for it is in NORM's time.
+          if (each.group == static_cast<std::uint8_t>(schedule::reduction::tied))
+            least_reduction_ = std::min(least_reduction_, seconds);
+          break;
         case schedule::op::norm: least_norm_ = std::min(least_norm_, seconds); break;
         default: break;
       }
     }
   }
 
-  /// Means over all ranks and steps, in seconds. REDUCE_GRAD and NORM wait for the slowest rank, so they cost what the
-  /// rank that waited least took. `hop`: seconds of a message between two ranks. Collective. The model points into this
-  /// object.
+  /// Means over all ranks and steps, in seconds. NORM, and REDUCE_GRAD of tied parameters, wait for the slowest rank,
+  /// so they cost what the rank that waited least took. REDUCE_GRAD over the data axis costs nothing: nobody sees when
+  /// its sum is complete, and who waits for it is NORM. `hop`: seconds of a message between two ranks. Collective. The
+  /// model points into this object.
   schedule::cost_model share(transport::endpoint& door, double hop, double deadline) {
     transport::all_reduce_sum(door, sums_.data(), sums_.size(), deadline);
     double const mine[3] = {least_reduction_, least_norm_, hop};

@@ -15,6 +15,7 @@ namespace weft::inline v1::transport {
 /// learns of it within its next few tests. What all ranks throw alike, or heard from another rank, is not announced.
 template <class Function>
 decltype(auto) guarded(endpoint& door, Function&& function) {
+  auto const own_rank = [&] { return "rank " + std::to_string(door.global_rank(door.rank())); };
   try {
     return function();
   } catch (remote_error const&) {
@@ -25,10 +26,10 @@ decltype(auto) guarded(endpoint& door, Function&& function) {
     door.announce_failure(failure.what());
     throw;
   } catch (std::exception const& failure) {
-    door.announce_failure("rank " + std::to_string(door.rank()) + ": " + failure.what());
+    door.announce_failure(own_rank() + ": " + failure.what());
     throw;
   } catch (...) {
-    door.announce_failure("rank " + std::to_string(door.rank()) + ": an exception that is no std::exception");
+    door.announce_failure(own_rank() + ": an exception that is no std::exception");
     throw;
   }
 }

@@ -5,6 +5,7 @@
 #include <weft/config.hpp>
 #include <weft/error.hpp>
 #include <weft/transport/endpoint.hpp>
+#include <weft/transport/wait.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -102,9 +103,16 @@ class in_process {
     return *mailboxes_[static_cast<std::size_t>(source * ranks_ + destination)];
   }
 
-  static std::mutex& launches() {
-    static std::mutex mutex;  // one for the process: Kokkos has one scratch, whatever group a rank belongs to
-    return mutex;
+  /// One for the process: Kokkos has one scratch, whatever group a rank belongs to.
+  struct launch_queue {
+    std::mutex mutex;
+    std::atomic<in_process const*> group{nullptr};  // whose rank had it last
+    std::atomic<int> rank{-1};
+  };
+
+  static launch_queue& launches() {
+    static launch_queue queue;
+    return queue;
   }
 
   int ranks_;
@@ -211,7 +219,25 @@ class in_process::door final : public endpoint {
 
   void yield() noexcept override { std::this_thread::yield(); }
 
-  [[nodiscard]] std::unique_lock<std::mutex> launch_lock() override { return std::unique_lock(launches()); }
+  [[nodiscard]] std::unique_lock<std::mutex> launch_lock() override {
+    auto& queue = launches();
+    std::unique_lock lock(queue.mutex, std::try_to_lock);
+    if (!lock.owns_lock()) {
+      auto const told = [&](double waited) {
+        int const other = queue.group.load() == &group_ ? queue.rank.load() : -1;
+        throw error("weft::transport::in_process: rank " + std::to_string(rank_) + " waited " +
+                        std::to_string(static_cast<long>(waited)) + " s for its turn to launch kernels" +
+                        (other < 0 ? "" : ", which rank " + std::to_string(other) + " has") +
+                        "; ranks that are threads take turns",
+                    {.rank = rank_, .peer = other});
+      };
+      wait_until(
+          *this, 0.0, [&] { return lock.try_lock(); }, told, [] {});
+    }
+    queue.group.store(&group_, std::memory_order_relaxed);
+    queue.rank.store(rank_, std::memory_order_relaxed);
+    return lock;
+  }
 
  private:
   [[nodiscard]] detail::mailbox& box_of(detail::mailbox_post const& post) {

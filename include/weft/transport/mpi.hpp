@@ -204,6 +204,9 @@ class mpi final : public endpoint {
     return post_sum(data_, data, elements, type);
   }
 
+  /// More ranks on this node than cores that this one may run on: a wait gives its core away.
+  [[nodiscard]] bool is_crowded() const { return crowded_; }
+
   /// The communicator of the data messages, for code that talks MPI beside weft (a benchmark's peer).
   [[nodiscard]] MPI_Comm communicator() const { return data_; }
 
