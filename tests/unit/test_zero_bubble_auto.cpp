@@ -166,7 +166,8 @@ TEST_CASE("zero_bubble_auto by name, with limit and costs") {
 
 TEST_CASE("zero_bubble_auto says which rule is broken and what would be legal") {
   CHECK(zero_bubble_auto_values{-2}.check(4, 4) == validity{rule::limit_holds_one, -2, 1});
-  CHECK(zero_bubble_auto_values{4, &unit_costs::value, 101}.check(4, 4) == validity{rule::kept_is_a_percentage, 101, 100});
+  CHECK(zero_bubble_auto_values{4, &unit_costs::value, 101}.check(4, 4) ==
+        validity{rule::kept_is_a_percentage, 101, 100});
   CHECK(zero_bubble_auto<>::check(4, 0) == validity{rule::needs_a_micro_batch, 0, 1});
   CHECK(explain(zero_bubble_auto<-2>::check(4, 4), zero_bubble_auto<>::name) ==
         "weft::schedule::zero-bubble-auto: a rank must be able to keep the activations of one micro-batch; use "
