@@ -77,7 +77,7 @@ constexpr Policy policy_of(shape const& chosen) {
 }
 
 template <class Policy, takes Parameters>
-constexpr validity check_named(shape const& chosen, int ranks, int micro_batches) {
+[[gnu::cold]] constexpr validity check_named(shape const& chosen, int ranks, int micro_batches) {
   Policy const policy = policy_of<Policy>(chosen);
   if (!Parameters.chunks && chosen.chunks != 0 && chosen.chunks != policy.chunks)
     return {rule::chunks_are_fixed, chosen.chunks, policy.chunks};
@@ -89,7 +89,7 @@ constexpr validity check_named(shape const& chosen, int ranks, int micro_batches
 }
 
 template <class Policy, takes Parameters>
-program table_named(shape const& chosen, int ranks, int micro_batches) {
+[[gnu::cold]] program table_named(shape const& chosen, int ranks, int micro_batches) {
   if (validity const found = check_named<Policy, Parameters>(chosen, ranks, micro_batches); !found.legal())
     throw error(explain(found, Policy::name));
   return write_table(ranks, micro_batches, policy_of<Policy>(chosen));
