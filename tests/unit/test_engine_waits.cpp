@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The weft authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "support/forwarding_door.hpp"
 #include "toy_stage.hpp"
 
 #include <weft/pipeline/pipeline.hpp>
@@ -15,7 +16,6 @@
 #include <map>
 #include <mutex>
 #include <string>
-#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -84,31 +84,10 @@ TEST_CASE("engine waits: context.progress() asks the stage too, and its failure 
 namespace {
 
 /// A door without a launch lock: these stages launch no kernels, and one that hangs must not hang the others.
-class free_door : public endpoint {
+class free_door : public weft_test::forwarding_door {
  public:
-  explicit free_door(endpoint& inner) : inner_(inner) {}
-  [[nodiscard]] int rank() const override { return inner_.rank(); }
-  [[nodiscard]] int size() const override { return inner_.size(); }
-  [[nodiscard]] weft::transport::request send(void const* data, std::size_t bytes, int peer, int tag) override {
-    return inner_.send(data, bytes, peer, tag);
-  }
-  [[nodiscard]] weft::transport::request receive(void* data, std::size_t bytes, int peer, int tag) override {
-    return inner_.receive(data, bytes, peer, tag);
-  }
-  [[nodiscard]] bool test(weft::transport::request& posted) override { return inner_.test(posted); }
-  [[nodiscard]] std::size_t received_bytes() const override { return inner_.received_bytes(); }
-  [[nodiscard]] bool abandon(weft::transport::request& posted) noexcept override { return inner_.abandon(posted); }
-  void announce_failure(std::string_view message) noexcept override { inner_.announce_failure(message); }
-  void check_failure() override { inner_.check_failure(); }
-  [[nodiscard]] std::vector<weft::transport::whereabouts> exchange_whereabouts(weft::transport::whereabouts const& own,
-                                                                               double seconds) override {
-    return inner_.exchange_whereabouts(own, seconds);
-  }
-  void yield() noexcept override { inner_.yield(); }
+  using forwarding_door::forwarding_door;
   [[nodiscard]] std::unique_lock<std::mutex> launch_lock() override { return {}; }
-
- private:
-  endpoint& inner_;
 };
 
 /// A transport that moves a message only while its receiver tests that very message, and a hundred times at that: the
@@ -248,6 +227,88 @@ TEST_CASE("engine waits: a rank that computes for too long, and says so, is name
     CAPTURE(story);
     CHECK(says(story, "\n  rank 1 computes B of stage 1, micro-batch 0, after "));
     CHECK(says(story, "rank 1 holds up the others: rank 1 computes B of stage 1, micro-batch 0") == (rank != 1));
+  }
+}
+
+namespace {
+
+/// Rank 0 goes on after its first send only once another rank computes, so that it must queue for the launch lock.
+class queueing_door final : public weft_test::forwarding_door {
+ public:
+  queueing_door(endpoint& inner, std::atomic<bool> const& is_computing)
+      : forwarding_door(inner),
+        is_computing_(is_computing) {}
+  [[nodiscard]] weft::transport::request send(void const* data, std::size_t bytes, int peer, int tag) override {
+    auto const posted = forwarding_door::send(data, bytes, peer, tag);
+    while (rank() == 0 && !is_computing_) std::this_thread::yield();
+    return posted;
+  }
+
+ private:
+  std::atomic<bool> const& is_computing_;
+};
+
+/// Three ranks that share the process's launch lock: rank 1 does `act(context, how many stories have been told)` in its
+/// first pass, rank 0 waits for its turn to launch, rank 2 for activations.
+std::vector<std::string> stories_of_a_queue(
+    std::function<void(toy::context const&, std::atomic<int> const&)> const& act) {
+  auto const program = weft::schedule::make_program("gpipe", 3, 4, bare);
+  std::atomic<bool> is_computing{false};
+  std::atomic<int> made{0};
+  std::atomic<int> told{0};
+  std::vector<std::string> all(3);
+  in_process::run(3, [&](endpoint& inner) {
+    queueing_door door(inner, is_computing);
+    toy::stage stage(3, 4);
+    stage.probe = [&](char, toy::context const& where) {
+      if (door.rank() != 1 || is_computing.exchange(true)) return;
+      act(where, told);
+    };
+    weft::pipeline<toy::stage, toy::space> engine(program.view(), door, stage, {.deadline = 0.3});
+    ++made;
+    while (made < 3) std::this_thread::yield();  // making one takes the lock, too
+    try {
+      engine.step();
+    } catch (weft::error const& failure) {
+      all[static_cast<std::size_t>(door.rank())] = failure.what();
+      ++told;
+    }
+  });
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("engine waits: a rank in the queue for the launch lock answers, and is not taken for the culprit") {
+  auto const all = stories_of_a_queue([](toy::context const&, std::atomic<int> const& told) {
+    while (told < 2) std::this_thread::sleep_for(std::chrono::milliseconds(1));  // with the launch lock in its hands
+  });
+  for (std::size_t const rank : {0U, 2U}) {
+    auto const& story = all[rank];
+    CAPTURE(story);
+    CHECK(says(story, "s for its turn to launch kernels, which rank 1 has"));
+    CHECK(says(story, "\n  rank 1 does not answer"));
+    CHECK(says(story,
+               "rank " + std::to_string(rank) + " waits for rank 1; rank 1 holds up the others: it does not answer"));
+    CHECK_FALSE(says(story, "rank 0 does not answer"));
+  }
+  CHECK_FALSE(all[1].empty());
+}
+
+TEST_CASE("engine waits: a rank that computes lets go of the launch lock before it tells its story") {
+  auto const all = stories_of_a_queue([](toy::context const& where, std::atomic<int> const&) {
+    for (;;) where.progress();
+  });
+  for (std::size_t rank = 0; rank < 3; ++rank) {
+    auto const& story = all[rank];
+    CAPTURE(story);
+    CHECK(says(story, "\n  rank 0 waited "));
+    CHECK(says(story, "\n  rank 1 computes F of stage 1, micro-batch 0, after "));
+    CHECK(says(story, "\n  rank 2 waited "));
+    CHECK_FALSE(says(story, "does not answer"));
+    CHECK(says(story, "rank " + std::to_string(rank) +
+                          " waits for rank 1; rank 1 holds up the others: rank 1 computes F of stage 1") ==
+          (rank != 1));
   }
 }
 
