@@ -71,6 +71,14 @@ function(weft_add_unit_test name)
   file(STRINGS "${source}" threads REGEX "transport(::|/)in_process" LIMIT_COUNT 1)
   set(labels unit)
   add_dependencies(weft_unit_tests unit_${name})
+  # What owns memory or reads files. Schedules are constant expressions, where undefined behaviour does not compile, and
+  # the one test of these that trains under all of them makes every table once more.
+  file(STRINGS "${source}" memory LIMIT_COUNT 1
+       REGEX "include [<\"](weft/(train|model|pipeline|transport|execution|parameters|profiling)|support/|weft/schedule/(csv|lower|play|picture|passes))")
+  if(memory OR name MATCHES "^example")
+    list(APPEND labels memory)
+    add_dependencies(weft_memory_tests unit_${name})
+  endif()
   if(threads)
     list(APPEND labels threads)
     add_dependencies(weft_thread_tests unit_${name})
