@@ -89,7 +89,7 @@ void check_block(extents shape) {
     // One key: its probability is 1 whatever query and key are.
     auto const& name = [&](std::size_t index) { return made[index]->name; };
     REQUIRE(name(1).ends_with("q_proj.weight"));
-    for (std::size_t index : {1, 2})
+    for (std::size_t index : {std::size_t{1}, std::size_t{2}})
       for (double const each : made[index]->gradient) CHECK(std::abs(each) < 1e-12);
     all.erase(all.begin() + 2, all.begin() + 4);
   }

@@ -298,15 +298,15 @@ TEST_CASE_TEMPLATE("model_stage: B is I then W, however late W comes", Rig, floa
   // B in one piece, with the weight context of one layer at a time; all layers in one stage, too.
   for (auto const& ranges : {std::vector<layer_range>{{0, 2}, {2, 4}}, std::vector<layer_range>{{0, 4}},
                              std::vector<layer_range>{{0, 1}, {1, 1}, {1, 4}}}) {
-    Rig whole(ranges);
-    auto const before = whole.stage.buffer_bytes();
-    CHECK(whole.train(batch, false, true) == loss);
-    CHECK(whole.gradients() == together.gradients());
-    CHECK(whole.stage.buffer_bytes() > before);
-    auto const once = whole.stage.buffer_bytes();
-    whole.train(batch, true, true);
-    CHECK(whole.gradients() == together.gradients());
-    CHECK(whole.stage.buffer_bytes() == once);
+    Rig in_one(ranges);
+    auto const before = in_one.stage.buffer_bytes();
+    CHECK(in_one.train(batch, false, true) == loss);
+    CHECK(in_one.gradients() == together.gradients());
+    CHECK(in_one.stage.buffer_bytes() > before);
+    auto const once = in_one.stage.buffer_bytes();
+    in_one.train(batch, true, true);
+    CHECK(in_one.gradients() == together.gradients());
+    CHECK(in_one.stage.buffer_bytes() == once);
   }
 }
 
