@@ -71,17 +71,21 @@ launch 3 "${common[@]}" --data "$work/shards" --micro-batches 3 --out "$work/sha
 compare "the text's bytes as shards of llm.c's" "$work/sharded"
 
 # Recording changes nothing, and what is recorded is a whole and true timeline.
+check_trace() { # check_trace FILE RANKS STEPS MICRO_BATCHES [PIPELINES]
+  local said
+  if ! command -v python3 >/dev/null; then
+    [ -s "$1" ] && right "a trace (its contents are not looked at: no python3)" || wrong "no trace"
+  elif said=$(python3 "$(dirname "$0")/check_trace.py" "$@" 2>&1); then
+    right "trace: $said"
+  else
+    wrong "trace $1 of $2 ranks: $(tail -n 1 <<<"$said")"
+  fi
+}
 for plan in "1 serial" "3 1f1b" "4 zb-h1"; do
   read -r ranks schedule <<<"$plan"
   run "traced-$schedule" "$ranks" --schedule "$schedule" --micro-batches 3 --trace "$work/$schedule.json" --trace-steps 2:4
   compare "$schedule on $ranks ranks, traced" "$work/traced-$schedule"
-  if ! command -v python3 >/dev/null; then
-    [ -s "$work/$schedule.json" ] && right "a trace (its contents are not looked at: no python3)" || wrong "no trace"
-  elif said=$(python3 "$(dirname "$0")/check_trace.py" "$work/$schedule.json" "$ranks" 3 3 2>&1); then
-    right "trace: $said"
-  else
-    wrong "trace of $schedule on $ranks ranks: $(tail -n 1 <<<"$said")"
-  fi
+  check_trace "$work/$schedule.json" "$ranks" 3 3
 done
 
 # Saved on three ranks, gone on with on two, then on one.
@@ -120,6 +124,9 @@ for groups in 2 3; do
     run "mesh" $((2 * groups)) --schedule zb-h1 --data-ranks "$groups" "${data[@]}"
     compare "$groups data ranks of 2 stages, zb-h1, $reduce" "$work/mesh" "$work/grouped"
   done
+  run "traced-mesh" $((2 * groups)) --schedule zb-h1 --data-ranks "$groups" "${data[@]}" --trace "$work/mesh.json" --trace-steps 2:4
+  compare "$groups data ranks of 2 stages, zb-h1, traced" "$work/traced-mesh" "$work/mesh"
+  check_trace "$work/mesh.json" $((2 * groups)) 3 2 "$groups"
   run "threads" 1 --schedule 1f1b --data-ranks "$groups" "${data[@]}" --transport in-process --ranks $((2 * groups))
   compare "$groups data ranks of 2 stages, threads, 1f1b" "$work/threads" "$work/grouped"
   run "moved" $((2 * groups)) --schedule 1f1b --data-ranks "$groups" "${data[@]}" --save-every 2

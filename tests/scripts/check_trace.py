@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The weft authors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""check_trace.py FILE RANKS STEPS MICRO_BATCHES: what a trace of mini_llm must be.
+"""check_trace.py FILE RANKS STEPS MICRO_BATCHES [PIPELINES]: what a trace of mini_llm must be.
 
 Valid JSON without doubled keys; a named process for each rank; on each a planned and a measured thread with the same
 actions; no two events of one thread overlap; every flow begins once and ends once, at a rank of its own each, and every
@@ -11,7 +11,7 @@ import collections
 import json
 import sys
 
-path, ranks, steps, micro_batches = sys.argv[1], *map(int, sys.argv[2:5])
+path, ranks, steps, micro_batches, pipelines = sys.argv[1], *map(int, [*sys.argv[2:], "1"][:4])
 
 
 def no_doubles(pairs):
@@ -108,6 +108,7 @@ for event in messages:
     sizes[key] += 1 if sends else -1
     assert arguments["bytes"] > 128, event  # header and counts, and at least one number
 assert all(count == 0 for count in sizes.values()), "a send and its receive differ"
-expected = steps * 2 * micro_batches * (ranks - 1)  # of a chain: one boundary per pair of neighbours, both ways
+# Of chains: one boundary per pair of neighbours, both ways.
+expected = steps * 2 * micro_batches * (ranks - pipelines)
 assert len(messages) == 2 * expected and len(flows) == 2 * expected, (len(messages), len(flows), expected)
 print(f"{path}: {sum(map(len, slices.values()))} events, {len(flows)} flows on {ranks} ranks, {steps} steps")
