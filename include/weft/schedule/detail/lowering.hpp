@@ -19,8 +19,9 @@ namespace weft::inline v1::schedule::detail {
 ///     F / B / I / W   the table's own order
 ///     SEND_F / SEND_B right after F / after B or I
 ///     RECV_F, RECV_B  right after the action that frees their slot
-///     REDUCE_GRAD     over the data axis: begins right after the stage's last backward, ends before NORM
-///     row end         REDUCE_GRAD of tied parameters, NORM, STEP
+///     REDUCE_GRAD     over copies of the model and the data axis: begins right after the stage's last backward, ends
+///                     before NORM
+///     row end         REDUCE_GRAD of tied parameters, NORM, STEP (asynchronous tables: STEP where they have it)
 ///
 /// Receives of a channel are posted in the order in which the other rank sends, never in the order of use.
 /// Longer than most headers: which slots exist, who takes them and when receives are posted depend on each other, and a
@@ -65,7 +66,8 @@ class lowering {
     }
     out.set_recomputes(options.recompute);
     out.set_reduces_over_data(training() && options.reduce_over_data);
-    out.set_reduces_ties(training() && options.tied == tied_stages::first_and_last);
+    out.set_reduces_ties(ties());
+    out.set_reduces_over_copies(training() && options.reduce_over_copies && table.graph.copies > 1);
     out.set_slots(static_cast<buffer<slot_counts>&&>(found));
     return true;
   }
@@ -78,7 +80,8 @@ class lowering {
     for (int stage = 0; stage < stage_count; ++stage) {
       if (options.recompute) total += backwards(stage);
       if (training() && has_backward(stage % table.stages()))
-        total += options.optimizer + options.reduce_over_data + is_tied(stage % table.stages());
+        total +=
+            options.optimizer + options.reduce_over_data + options.reduce_over_copies + is_tied(stage % table.stages());
     }
     return total;
   }
@@ -96,8 +99,13 @@ class lowering {
   [[nodiscard]] constexpr bool has_backward(int stage) const {
     return table.work.backward && stage >= table.work.frozen_prefix_stages;
   }
+  /// An asynchronous table has its STEPs where it wants them.
+  [[nodiscard]] constexpr bool ends_with_step() const { return options.optimizer && !table.work.asynchronous; }
+  [[nodiscard]] constexpr bool ties() const {
+    return training() && options.tied == tied_stages::first_and_last && !table.work.asynchronous;
+  }
   [[nodiscard]] constexpr bool is_tied(int stage) const {
-    return options.tied == tied_stages::first_and_last && (stage == 0 || stage == table.stages() - 1);
+    return ties() && (stage == 0 || stage == table.stages() - 1);
   }
   [[nodiscard]] constexpr int backwards(int stage) const { return counts[stage].backwards; }
 
@@ -229,7 +237,9 @@ class lowering {
     int* const context_of = context_slot.data();
     int* const context_free = context_stack.data();
     int* const weights_done = reduced.data();
-    bool const reduces = training() && options.reduce_over_data;
+    bool const asynchronous = table.work.asynchronous;
+    bool const over_data = training() && options.reduce_over_data;
+    bool const over_copies = training() && options.reduce_over_copies && table.graph.copies > 1;
 
     row_view const row = table.row(rank);
     action const* const actions = row.actions;
@@ -238,6 +248,7 @@ class lowering {
     for (int index = 0; index < size; ++index) {
       action const cell = actions[index];
       op const what = cell.what;
+      if (what == op::step && asynchronous) *out++ = cell;
       if (what != op::forward && what != op::backward && what != op::backward_input && what != op::backward_weight)
         continue;
       int const which = cell.copy * stages + cell.stage;
@@ -293,6 +304,7 @@ class lowering {
           *out = cell;
           out->what = is_forward ? op::send_forward : op::send_backward;
           out->part = parts::whole;
+          out->version = 0;
           out->where = lane::communication;
           out->group = static_cast<std::uint8_t>(group);
           out->slot = static_cast<std::uint16_t>(sends[channel]++ % made);
@@ -313,19 +325,22 @@ class lowering {
           *out = cell;
           out->what = kind == 1 ? op::receive_forward : op::receive_backward;
           out->part = parts::whole;
+          out->version = 0;
           out->where = lane::communication;
           out->micro_batch = static_cast<std::uint32_t>(coming);
           out->group = static_cast<std::uint8_t>(group);
           out->slot = static_cast<std::uint16_t>(freed - 1);
           ++out;
         }
-      if (reduces && !is_forward && ++weights_done[which] == counts[which].backwards) {
+      if (!(over_data || over_copies) || is_forward || ++weights_done[which] != counts[which].backwards) continue;
+      for (reduction const over : {reduction::copies, reduction::data}) {
+        if (!(over == reduction::data ? over_data : over_copies)) continue;
         *out = action{};
         out->what = op::reduce_gradient;
         out->where = lane::communication;
         out->stage = cell.stage;
         out->copy = cell.copy;
-        out->group = static_cast<std::uint8_t>(reduction::data);
+        out->group = static_cast<std::uint8_t>(over);
         ++out;
       }
     }
@@ -345,7 +360,7 @@ class lowering {
   constexpr void finish(int rank) {
     action cell;
     for (int pass = 0; pass < 2; ++pass) {
-      if (pass == 1 && options.optimizer) {
+      if (pass == 1 && ends_with_step()) {
         cell.stage = 0;
         put(op::norm, lane::compute, cell, 0, 0);
       }
@@ -355,7 +370,7 @@ class lowering {
         cell.stage = static_cast<std::uint16_t>(stage);
         cell.copy = static_cast<std::uint8_t>(which / table.stages());
         if (pass == 0 && is_tied(stage)) put(op::reduce_gradient, lane::communication, cell, 0, 0);
-        if (pass == 1 && options.optimizer) put(op::step, lane::compute, cell, 0, 0);
+        if (pass == 1 && ends_with_step()) put(op::step, lane::compute, cell, 0, 0);
       }
     }
   }
