@@ -6,6 +6,7 @@
 /// Everything of schedule/: pure C++20, no Kokkos, no MPI.
 
 #include <weft/schedule/action.hpp>
+#include <weft/schedule/action_name.hpp>
 #include <weft/schedule/automatic.hpp>
 #include <weft/schedule/breadth_first.hpp>
 #include <weft/schedule/candidate.hpp>
