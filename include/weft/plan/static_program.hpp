@@ -14,7 +14,7 @@ namespace weft::inline v1 {
 
 /// A policy's program as a constant: lowered, stored and proved while compiling, each in a constant of its own (so that
 /// no single evaluation meets a compiler's limit). `view` is what engine and trainer play; nothing of it exists twice.
-template <class Policy, int Ranks, int MicroBatches, schedule::lower_options const& Options, schedule::send_model Model,
+template <class Policy, int Ranks, int MicroBatches, schedule::lower_options Options, schedule::send_model Model,
           int SendSlots = Options.send_slots>
 struct static_program {
   static constexpr int send_slots = SendSlots;
@@ -34,7 +34,7 @@ struct static_program {
 };
 
 /// The same with as many send slots as the proof needs: twice as many each time, as `lower` does.
-template <class Policy, int Ranks, int MicroBatches, schedule::lower_options const& Options, schedule::send_model Model,
+template <class Policy, int Ranks, int MicroBatches, schedule::lower_options Options, schedule::send_model Model,
           int SendSlots = Options.send_slots>
 struct proved_program {
   using attempt = static_program<Policy, Ranks, MicroBatches, Options, Model, SendSlots>;
@@ -59,7 +59,7 @@ struct proved_program {
 /// The proof of one count that stands for `MicroBatches` and every larger one of its residue (schedule/induction.hpp):
 /// a few counts are tried, beginning with the smallest that can have a cut. `answer.holds()` is false where the policy
 /// does not repeat or no cut was found.
-template <class Policy, int Ranks, int MicroBatches, schedule::lower_options const& Options, schedule::send_model Model>
+template <class Policy, int Ranks, int MicroBatches, schedule::lower_options Options, schedule::send_model Model>
 struct inductive_proof {
   static constexpr schedule::repetition how = schedule::repetition_of(Policy{}, Ranks, MicroBatches);
 
@@ -107,7 +107,7 @@ struct inductive_proof {
 /// What a plan knows of its program: `verdict` for its count, and `sample`, a program with the same slots and
 /// placement. Where the policy repeats and the count is large, that is a smaller one, and the plan costs no more than
 /// it; else it is the plan's own. `program` is always the plan's own, made when it is asked for.
-template <class Policy, int Ranks, int MicroBatches, schedule::lower_options const& Options, schedule::send_model Model>
+template <class Policy, int Ranks, int MicroBatches, schedule::lower_options Options, schedule::send_model Model>
 struct plan_proof {
  private:
   using induction = inductive_proof<Policy, Ranks, MicroBatches, Options, Model>;
@@ -147,7 +147,7 @@ struct plan_proof {
 
 /// Whether every number of micro-batches that the policy allows is proved: those that are too few to repeat directly,
 /// each residue of the rest by induction. False where the policy does not repeat, or is not held to rendezvous.
-template <class Policy, int Ranks, schedule::lower_options const& Options, schedule::send_model Model>
+template <class Policy, int Ranks, schedule::lower_options Options, schedule::send_model Model>
 struct proof_of_all_counts {
  private:
   static constexpr schedule::repetition how = schedule::repetition_of(Policy{}, Ranks, 1);
