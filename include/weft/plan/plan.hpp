@@ -160,8 +160,8 @@ struct proved<Settings, true> {
 
  public:
   /// Known before the job is queued.
-  static constexpr plan_report report =
-      make_report(found::sample::view, verdict, Settings::micro_batches, idle_share());
+  static constexpr plan_report report = make_report(Settings::ranks, Settings::ranks* Settings::schedule::chunks,
+                                                    Settings::micro_batches, verdict, idle_share());
 
   /// The proof is that of fewer micro-batches, and induction (schedule/induction.hpp): large plans cost no more.
   static constexpr bool proved_by_induction = found::by_induction;

@@ -23,12 +23,11 @@ struct plan_report {
   double idle_share = 0.0;  ///< of all ranks' time, at F = I = W = 1, B = 2 and no time for hops
 };
 
-/// `program`: one that has the ranks and stages; the rest is in the proof.
-constexpr plan_report make_report(schedule::program_view const& program, schedule::verdict const& proof,
-                                  int micro_batches, double idle_share) {
+constexpr plan_report make_report(int ranks, int stages, int micro_batches, schedule::verdict const& proof,
+                                  double idle_share) {
   plan_report result;
-  result.ranks = program.ranks();
-  result.stages = program.stages();
+  result.ranks = ranks;
+  result.stages = stages;
   result.micro_batches = micro_batches;
   result.actions = proof.actions;
   result.peak_activations = proof.peak_activations;
@@ -42,7 +41,7 @@ constexpr plan_report make_report(schedule::program_view const& program, schedul
 
 /// The report of any lowered program.
 constexpr plan_report make_report(schedule::program_view const& program) {
-  return make_report(program, schedule::play(program), program.micro_batches,
+  return make_report(program.ranks(), program.stages(), program.micro_batches, schedule::play(program),
                      schedule::cost(program).idle_share(program.ranks()));
 }
 

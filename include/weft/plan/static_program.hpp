@@ -14,7 +14,7 @@ namespace weft::inline v1 {
 
 /// A policy's program as a constant: lowered, stored and proved while compiling, each in a constant of its own (so that
 /// no single evaluation meets a compiler's limit). `view` is what engine and trainer play; nothing of it exists twice.
-template <class Policy, int Ranks, int MicroBatches, schedule::lower_options Options, schedule::send_model Model,
+template <class Policy, int Ranks, int MicroBatches, schedule::lower_options const& Options, schedule::send_model Model,
           int SendSlots = Options.send_slots>
 struct static_program {
   static constexpr int send_slots = SendSlots;
@@ -34,7 +34,7 @@ struct static_program {
 };
 
 /// The same with as many send slots as the proof needs: twice as many each time, as `lower` does.
-template <class Policy, int Ranks, int MicroBatches, schedule::lower_options Options, schedule::send_model Model,
+template <class Policy, int Ranks, int MicroBatches, schedule::lower_options const& Options, schedule::send_model Model,
           int SendSlots = Options.send_slots>
 struct proved_program {
   using attempt = static_program<Policy, Ranks, MicroBatches, Options, Model, SendSlots>;
@@ -56,98 +56,113 @@ struct proved_program {
   using type = decltype(choose());
 };
 
-/// The proof of one count that stands for `MicroBatches` and every larger one of its residue (schedule/induction.hpp):
-/// a few counts are tried, beginning with the smallest that can have a cut. `answer.holds()` is false where the policy
-/// does not repeat or no cut was found.
-template <class Policy, int Ranks, int MicroBatches, schedule::lower_options Options, schedule::send_model Model>
+namespace plan_detail {
+
+/// Whether a program is proved in one constant of its own. It costs less than the arrays of fixed size that larger ones
+/// need (clang: a million steps per constant), whose code is instantiated for every size.
+template <class Policy>
+constexpr bool is_small(int ranks, int micro_batches) {
+  return ranks * Policy::chunks * Policy::placement::copies * micro_batches <= 400;
+}
+
+/// The direct proof of one count.
+template <class Policy, int Ranks, int MicroBatches, schedule::lower_options const& Options, schedule::send_model Model>
+constexpr schedule::induction prove_directly() {
+  if constexpr (is_small<Policy>(Ranks, MicroBatches)) {
+    schedule::induction result;
+    schedule::lower_options options = Options;
+    (void)schedule::lower_for(schedule::write_table<Policy>(Ranks, MicroBatches).view(), options, Model, result.found);
+    result.micro_batches = MicroBatches;
+    result.send_slots = options.send_slots;
+    return result;
+  } else {
+    using program = typename proved_program<Policy, Ranks, MicroBatches, Options, Model>::type;
+    return {.micro_batches = MicroBatches, .send_slots = program::send_slots, .found = program::proof};
+  }
+}
+
+/// The proof of a few micro-batches that stands for `MicroBatches` and every larger count of its residue
+/// (schedule/induction.hpp); `holds()` is false where no cut was found.
+template <class Policy, int Ranks, int MicroBatches, schedule::lower_options const& Options>
 struct inductive_proof {
   static constexpr schedule::repetition how = schedule::repetition_of(Policy{}, Ranks, MicroBatches);
+  static constexpr int first = schedule::first_count(MicroBatches, how, Options);
 
-  static constexpr bool has_bodies() {
-    if constexpr (how.repeats() && MicroBatches >= how.first)
-      return schedule::detail::turns_of(Ranks, MicroBatches, how, Policy{}).found();
-    else
-      return true;
-  }
+  static constexpr bool has_bodies = schedule::detail::turns_of(Ranks, MicroBatches, how, Policy{}).found();
   static_assert(
-      has_bodies(),
+      has_bodies,
       "weft::schedule: repeats() says that rows repeat, but those of neighbouring counts do not differ by one body; "
       "correct repeats(), or remove it");
 
-  template <int Count>
-  struct attempt {
-    using sample = typename proved_program<Policy, Ranks, Count, Options, Model>::type;
-    static constexpr schedule::induction answer =
-        schedule::detail::induce(sample::play::scanned, sample::proof,
-                                 schedule::detail::turns_of(Ranks, Count, how, Policy{}), how.base_of(Count));
-  };
-
-  struct none {
-    static constexpr schedule::induction answer = {};
-  };
-
   template <int Count, int Tries>
-  static constexpr auto choose() {
-    if constexpr (attempt<Count>::answer.fault == schedule::induction_fault::no_cut && Tries > 1)
-      return choose<Count + how.step, Tries - 1>();
-    else
-      return attempt<Count>{};
+  static constexpr schedule::induction attempt() {
+    using program = typename proved_program<Policy, Ranks, Count, Options, schedule::send_model::rendezvous>::type;
+    constexpr schedule::induction found =
+        schedule::detail::induce(program::play::scanned, program::proof,
+                                 schedule::detail::turns_of(Ranks, Count, how, Policy{}), how.base_of(Count));
+    if constexpr (found.fault == schedule::induction_fault::no_cut && Tries > 1) {
+      return attempt<Count + how.step, Tries - 1>();
+    } else {
+      schedule::induction result = found;
+      result.send_slots = program::send_slots;
+      return result;
+    }
   }
-  static constexpr auto start() {
-    if constexpr (how.repeats() && has_bodies() && MicroBatches >= how.first &&
-                  Model == schedule::send_model::rendezvous)
-      return choose<schedule::first_count(MicroBatches, how, Options), 4>();
+  static constexpr schedule::induction find() {
+    if constexpr (!has_bodies)
+      return {};
+    else if constexpr (is_small<Policy>(Ranks, first))
+      return schedule::find_induction<Policy>(Ranks, MicroBatches, Options);
     else
-      return none{};
+      return attempt<first, 4>();
   }
-  using type = decltype(start());
-  static constexpr schedule::induction answer = type::answer;
+  static constexpr schedule::induction answer = find();
 };
+
+}  // namespace plan_detail
 
 /// What a plan knows of its program: `verdict` for its count, and `sample`, a program with the same slots and
 /// placement. Where the policy repeats and the count is large, that is a smaller one, and the plan costs no more than
-/// it; else it is the plan's own. `program` is always the plan's own, made when it is asked for.
-template <class Policy, int Ranks, int MicroBatches, schedule::lower_options Options, schedule::send_model Model>
+/// it; else it is the plan's own. Both `sample` and `program`, the plan's own, are made when they are asked for.
+template <class Policy, int Ranks, int MicroBatches, schedule::lower_options const& Options, schedule::send_model Model>
 struct plan_proof {
  private:
-  using induction = inductive_proof<Policy, Ranks, MicroBatches, Options, Model>;
+  static constexpr schedule::repetition how = schedule::repetition_of(Policy{}, Ranks, MicroBatches);
 
   static constexpr bool is_large() {
-    if constexpr (induction::how.repeats() && MicroBatches >= induction::how.first &&
-                  Model == schedule::send_model::rendezvous)
-      return MicroBatches > schedule::first_count(MicroBatches, induction::how, Options);
+    if constexpr (how.repeats() && MicroBatches >= how.first && Model == schedule::send_model::rendezvous)
+      return MicroBatches > schedule::first_count(MicroBatches, how, Options);
     else
       return false;
   }
+  /// What cannot be played with fewer cannot with more, since rows begin alike.
   static constexpr bool is_inductive() {
-    if constexpr (is_large())  // what cannot be played with fewer cannot with more: rows begin alike
-      return MicroBatches > induction::answer.micro_batches &&
-             (induction::answer.holds() || induction::answer.fault == schedule::induction_fault::not_playable);
-    else
+    if constexpr (is_large()) {
+      constexpr schedule::induction answer = plan_detail::inductive_proof<Policy, Ranks, MicroBatches, Options>::answer;
+      return MicroBatches > answer.micro_batches &&
+             (answer.holds() || answer.fault == schedule::induction_fault::not_playable);
+    } else {
       return false;
+    }
   }
-  static constexpr auto choose() {
+  static constexpr schedule::induction prove() {
     if constexpr (is_inductive())
-      return typename induction::type::sample{};
+      return plan_detail::inductive_proof<Policy, Ranks, MicroBatches, Options>::answer;
     else
-      return typename proved_program<Policy, Ranks, MicroBatches, Options, Model>::type{};
+      return plan_detail::prove_directly<Policy, Ranks, MicroBatches, Options, Model>();
   }
+  static constexpr schedule::induction proof = prove();
 
  public:
-  static constexpr bool by_induction = is_inductive();
-  using sample = decltype(choose());
-  static constexpr schedule::verdict verdict = [] {
-    if constexpr (by_induction)
-      return induction::answer.of(MicroBatches);
-    else
-      return sample::proof;
-  }();
-  using program = static_program<Policy, Ranks, MicroBatches, Options, Model, sample::send_slots>;
+  static constexpr bool by_induction = proof.micro_batches != MicroBatches;
+  static constexpr schedule::verdict verdict = by_induction ? proof.of(MicroBatches) : proof.found;
+  using sample = static_program<Policy, Ranks, proof.micro_batches, Options, Model, proof.send_slots>;
+  using program = static_program<Policy, Ranks, MicroBatches, Options, Model, proof.send_slots>;
 };
 
 /// Whether every number of micro-batches that the policy allows is proved: those that are too few to repeat directly,
 /// each residue of the rest by induction. False where the policy does not repeat, or is not held to rendezvous.
-template <class Policy, int Ranks, schedule::lower_options Options, schedule::send_model Model>
+template <class Policy, int Ranks, schedule::lower_options const& Options, schedule::send_model Model>
 struct proof_of_all_counts {
  private:
   static constexpr schedule::repetition how = schedule::repetition_of(Policy{}, Ranks, 1);
@@ -164,7 +179,7 @@ struct proof_of_all_counts {
       return 1;
     } else {
       constexpr schedule::induction answer =
-          inductive_proof<Policy, Ranks, how.first + Residue, Options, Model>::answer;
+          plan_detail::inductive_proof<Policy, Ranks, how.first + Residue, Options>::answer;
       return answer.holds() ? answer.micro_batches : 0;
     }
   }

@@ -54,6 +54,7 @@ struct induction {
   int rank = -1;       ///< where the rows differ
   int turn = -1;       ///< bodies in front of the cut, on the rank with the most
   int body = 0;        ///< actions of one body, over all ranks
+  int send_slots = 0;  ///< that the program was lowered with
   verdict found = {};  ///< of the play
 
   [[nodiscard]] constexpr bool holds() const { return fault == induction_fault::none; }
@@ -72,7 +73,10 @@ namespace detail {
 template <class Store>
 constexpr induction induce(scanner<Store> const& scan, verdict const& played, turns const& found, int base) {
   program_view const& program = scan.program;
-  induction result{induction_fault::not_playable, program.micro_batches, found.step, -1, -1, 0, played};
+  induction result{.fault = induction_fault::not_playable,
+                   .micro_batches = program.micro_batches,
+                   .step = found.step,
+                   .found = played};
   if (!played.playable()) return result;
   result.fault = induction_fault::no_cut;
   int const bodies = (program.micro_batches - base) / found.step;
@@ -80,15 +84,12 @@ constexpr induction induce(scanner<Store> const& scan, verdict const& played, tu
   for (int tried = 0; tried < bodies; ++tried) {
     int const turn = (bodies / 2 + bodies - 1 + tried) % bodies;  // the middle first: neither filling nor draining
     if (!reach(scan, found, turn, cuts)) continue;
-    cut_state before(program);
-    cut_state after(program);
+    cut_state before(program, scan.lines);
+    for (int rank = 0; rank < program.ranks(); ++rank) before.see(program.row(rank), 0, cuts.first[rank]);
+    cut_state after(before);
     result.body = 0;
     for (int rank = 0; rank < program.ranks(); ++rank) {
-      row_view const row = program.row(rank);
-      for (int index = 0; index < cuts.second[rank]; ++index) {
-        after.see(row[index]);
-        if (index < cuts.first[rank]) before.see(row[index]);
-      }
+      after.see(program.row(rank), cuts.first[rank], cuts.second[rank]);
       result.body += cuts.second[rank] - cuts.first[rank];
     }
     if (!before.leads_to(after, found.step)) continue;
@@ -110,18 +111,41 @@ constexpr int first_count(int micro_batches, repetition how, lower_options const
 
 /// One attempt with one count: lowers the policy's table, plays it, and looks for a cut.
 template <class Policy>
-constexpr induction induce(int ranks, int micro_batches, lower_options const& options, Policy const& policy = {}) {
+constexpr induction induce(int ranks, int micro_batches, lower_options options, Policy const& policy = {}) {
   repetition const how = repetition_of(policy, ranks, micro_batches);
   if (!how.repeats() || micro_batches < how.first + how.step) return {};
-  detail::turns const found_turns = detail::turns_of(ranks, micro_batches, how, policy);
-  if (!found_turns.found())
-    return {induction_fault::rows_differ, micro_batches, how.step, found_turns.differing, -1, 0, {}};
-  program const lowered = lower(write_table(ranks, micro_batches, policy).view(), options);
+  detail::turns const bodies = detail::turns_of(ranks, micro_batches, how, policy);
+  induction result{.fault = induction_fault::rows_differ,
+                   .micro_batches = micro_batches,
+                   .step = how.step,
+                   .rank = bodies.differing};
+  if (!bodies.found()) return result;
+  program const table = write_table(ranks, micro_batches, policy);
+  program const lowered = lower_once(table.view(), options);
   detail::scanner<> scan(lowered.view(), send_model::rendezvous);
   scan.run(nullptr);
   verdict found = scan.report.found;
   if (found.playable()) detail::advance(scan, found);
-  return detail::induce(scan, found, found_turns, how.base_of(micro_batches));
+  if (int const slots = options.send_slots; found.what == defect::deadlock) {
+    (void)lower_for(table.view(), options, send_model::rendezvous, found);
+    if (options.send_slots != slots) return induce(ranks, micro_batches, options, policy);
+  }
+  result = detail::induce(scan, found, bodies, how.base_of(micro_batches));
+  result.send_slots = options.send_slots;
+  return result;
+}
+
+/// A few counts of the residue of `micro_batches`, beginning with the smallest that can have a cut, until one has.
+template <class Policy>
+constexpr induction find_induction(int ranks, int micro_batches, lower_options const& options,
+                                   Policy const& policy = {}) {
+  repetition const how = repetition_of(policy, ranks, micro_batches);
+  if (!how.repeats()) return {};
+  int count = first_count(micro_batches, how, options);
+  induction result = induce(ranks, count, options, policy);
+  for (int tries = 1; tries < 4 && result.fault == induction_fault::no_cut; ++tries)
+    result = induce(ranks, count += how.step, options, policy);
+  return result;
 }
 
 }  // namespace weft::inline v1::schedule

@@ -51,19 +51,24 @@ constexpr int more_send_slots(int slots, int micro_batches) {
   return 2 * slots < micro_batches ? 2 * slots : micro_batches;
 }
 
-/// `lower_once` with as many send slots as it takes to play under rendezvous. `proof`, where given, receives the
-/// verdict of that play; a program that no number of slots can save comes back with its verdict too.
-constexpr program lower(program_view const& table, lower_options options = {}, verdict* proof = nullptr) {
+/// `lower_once` with as many send slots as it takes to play under `model`: raises `options.send_slots`. `proof`
+/// receives the verdict of that play; a program that no number of slots can save comes back with its verdict too.
+constexpr program lower_for(program_view const& table, lower_options& options, send_model model, verdict& proof) {
   for (;; options.send_slots = more_send_slots(options.send_slots, table.micro_batches)) {
     program result = lower_once(table, options);
-    verdict const found = play(result.view(), send_model::rendezvous);
-    bool const hopeless = found.what != defect::deadlock || options.send_slots >= table.micro_batches ||
+    proof = play(result.view(), model);
+    bool const hopeless = proof.what != defect::deadlock || options.send_slots >= table.micro_batches ||
                           play(result.view(), send_model::buffered).what == defect::deadlock;
-    if (hopeless) {
-      if (proof != nullptr) *proof = found;
-      return result;
-    }
+    if (hopeless) return result;
   }
+}
+
+/// The same under rendezvous. `proof`, where given, receives the verdict.
+constexpr program lower(program_view const& table, lower_options options = {}, verdict* proof = nullptr) {
+  verdict found;
+  program result = lower_for(table, options, send_model::rendezvous, found);
+  if (proof != nullptr) *proof = found;
+  return result;
 }
 
 }  // namespace weft::inline v1::schedule

@@ -35,36 +35,49 @@ constexpr int position_behind(row_view row, int number) {
 
 /// What one body must leave as it found it, with all micro-batches shifted: which passes are done, which sends and
 /// receives are posted, what was added to a gradient last.
+template <class Store>
 class cut_state {
  public:
-  explicit constexpr cut_state(program_view const& view)
+  constexpr cut_state(program_view const& view, channels<Store> const& known)
       : program(view),
-        lines(view),
+        lines(&known),
         done(view.stages() * view.graph.copies * view.micro_batches),
-        posted(lines.count() * view.micro_batches),
-        sends(lines.count()),
+        posted(known.count() * view.micro_batches),
+        sends(known.count()),
         last(view.stages() * view.graph.copies) {
     for (int& each : last) each = -1;
   }
 
-  constexpr void see(action const& cell) {
-    if (is_post(cell)) {
-      int const channel = lines.channel_of(cell);
-      unsigned char& state = posted[channel * program.micro_batches + static_cast<int>(cell.micro_batch)];
-      state = static_cast<unsigned char>(state | (is_send(cell) ? 1 : 2));
-      if (is_send(cell)) ++sends[channel];
-      return;
+  /// Positions `begin` to `end` of one row.
+  constexpr void see(row_view row, int begin, int end) {
+    int const* const channel_of = lines->of_post.data();
+    int const degree = lines->degree;
+    int const stages = program.stages();
+    int const count = program.micro_batches;
+    for (int index = begin; index < end; ++index) {
+      action const cell = row.actions[index];
+      op const what = cell.what;
+      int const which = cell.copy * stages + cell.stage;
+      int const micro_batch = static_cast<int>(cell.micro_batch);
+      if (what >= op::send_forward && what <= op::receive_backward) {
+        int const kind = static_cast<int>(what) - static_cast<int>(op::send_forward);
+        int const channel = channel_of[(which * 4 + kind) * degree + cell.group] - 1;
+        unsigned char& state = posted.data()[channel * count + micro_batch];
+        state = static_cast<unsigned char>(state | (kind % 2 == 0 ? 1 : 2));
+        if (kind % 2 == 0) ++sends.data()[channel];
+        continue;
+      }
+      int const bit = what == op::forward           ? 1
+                      : what == op::backward        ? 6
+                      : what == op::backward_input  ? 2
+                      : what == op::backward_weight ? 4
+                      : what == op::recompute       ? 8
+                                                    : 0;
+      if (bit == 0) continue;
+      unsigned char& state = done.data()[which * count + micro_batch];
+      state = static_cast<unsigned char>(state | bit);
+      if ((bit & 4) != 0) last.data()[which] = micro_batch;
     }
-    if (!traits_of(cell.what).is_compute) return;
-    int const which = cell.copy * program.stages() + cell.stage;
-    unsigned char& state = done[which * program.micro_batches + static_cast<int>(cell.micro_batch)];
-    unsigned const bit = cell.what == op::backward ? 6U
-                                                   : (cell.what == op::forward          ? 1U
-                                                      : cell.what == op::backward_input ? 2U
-                                                      : cell.what == op::recompute      ? 8U
-                                                                                        : 4U);
-    state = static_cast<unsigned char>(state | bit);
-    if (traits_of(cell.what).makes_weight_gradient) last[which] = static_cast<int>(cell.micro_batch);
   }
 
   /// Whether `after` is this state with every micro-batch `step` larger, and the micro-batches below `step` complete.
@@ -76,8 +89,8 @@ class cut_state {
       if (!is_shifted_part(done.data() + which * count, after.done.data() + which * count, step, all)) return false;
       if (trained && (last[which] < 0 || after.last[which] != last[which] + step)) return false;
       for (int kind = 0; kind < 4; kind += 2)
-        for (int edge = 0; edge < lines.degree; ++edge) {
-          int const channel = lines.posts(which, kind)[edge] - 1;
+        for (int edge = 0; edge < lines->degree; ++edge) {
+          int const channel = lines->posts(which, kind)[edge] - 1;
           if (channel < 0) continue;
           if (!is_shifted_part(posted.data() + channel * count, after.posted.data() + channel * count, step, 3U))
             return false;
@@ -101,7 +114,7 @@ class cut_state {
   }
 
   program_view program;
-  channels<> lines;
+  channels<Store> const* lines;
   buffer<unsigned char> done;    ///< [stage][micro-batch]: F, I, W, R as bits
   buffer<unsigned char> posted;  ///< [channel][micro-batch]: send, receive as bits
   buffer<int> sends;             ///< [channel]
