@@ -276,7 +276,8 @@ class scanner {
           if ((state & has_forward) == 0) report.at(defect::backward_before_forward, rank, actions + index);
           if (what != op::backward_weight) {
             if ((state & has_input) != 0) report.at(defect::duplicate_backward, rank, actions + index);
-            if ((state & (will_recompute | has_recompute)) == will_recompute)
+            // In a lowered program F keeps nothing of any micro-batch, or everything of all.
+            if ((state & has_recompute) == 0 && ((state & will_recompute) != 0 || program.recomputes))
               report.at(defect::recompute_misplaced, rank, actions + index);
             if (local) check_inputs(rank, actions + index, false);
             if (slotted) input_index[item] = index;
