@@ -15,7 +15,7 @@ using namespace weft::schedule;
 
 namespace {
 
-/// 1F1B with one thing wrong in every turn, or from some count on.
+/// 1F1B with one thing wrong in every body, or from some count on.
 enum class fault { none, deadlocks, keeps_one_more, walks_backwards, grows_late };
 
 template <fault What>

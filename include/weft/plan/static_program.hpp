@@ -88,7 +88,7 @@ struct inductive_proof {
   static constexpr schedule::repetition how = schedule::repetition_of(Policy{}, Ranks, MicroBatches);
   static constexpr int first = schedule::first_count(MicroBatches, how, Options);
 
-  static constexpr bool has_bodies = schedule::detail::turns_of(Ranks, MicroBatches, how, Policy{}).found();
+  static constexpr bool has_bodies = schedule::detail::bodies_of(Ranks, MicroBatches, how, Policy{}).found();
   static_assert(
       has_bodies,
       "weft::schedule: repeats() says that rows repeat, but those of neighbouring counts do not differ by one body; "
@@ -99,7 +99,7 @@ struct inductive_proof {
     using program = typename proved_program<Policy, Ranks, Count, Options, schedule::send_model::rendezvous>::type;
     constexpr schedule::induction found =
         schedule::detail::induce(program::play::scanned, program::proof,
-                                 schedule::detail::turns_of(Ranks, Count, how, Policy{}), how.base_of(Count));
+                                 schedule::detail::bodies_of(Ranks, Count, how, Policy{}), how.base_of(Count));
     if constexpr (found.fault == schedule::induction_fault::no_cut && Tries > 1) {
       return attempt<Count + how.step, Tries - 1>();
     } else {

@@ -3,9 +3,9 @@
 #pragma once
 
 #include <weft/config.hpp>
+#include <weft/schedule/detail/body_places.hpp>
 #include <weft/schedule/detail/cut.hpp>
 #include <weft/schedule/detail/scan.hpp>
-#include <weft/schedule/detail/turns.hpp>
 #include <weft/schedule/lower.hpp>
 #include <weft/schedule/play.hpp>
 #include <weft/schedule/repetition.hpp>
@@ -52,7 +52,7 @@ struct induction {
   int micro_batches = 0;  ///< the count that was played; every larger one of the same residue is proved by it
   int step = 0;
   int rank = -1;       ///< where the rows differ
-  int turn = -1;       ///< bodies in front of the cut, on the rank with the most
+  int before = -1;     ///< bodies in front of the cut, on the rank with the most
   int body = 0;        ///< actions of one body, over all ranks
   int send_slots = 0;  ///< that the program was lowered with
   verdict found = {};  ///< of the play
@@ -71,7 +71,7 @@ namespace detail {
 
 /// `program`: lowered from the table of `found`, scanned and played.
 template <class Store>
-constexpr induction induce(scanner<Store> const& scan, verdict const& played, turns const& found, int base) {
+constexpr induction induce(scanner<Store> const& scan, verdict const& played, body_places const& found, int base) {
   program_view const& program = scan.program;
   induction result{.fault = induction_fault::not_playable,
                    .micro_batches = program.micro_batches,
@@ -82,8 +82,9 @@ constexpr induction induce(scanner<Store> const& scan, verdict const& played, tu
   int const bodies = (program.micro_batches - base) / found.step;
   cut_pair cuts(program.ranks());
   for (int tried = 0; tried < bodies; ++tried) {
-    int const turn = (bodies / 2 + bodies - 1 + tried) % bodies;  // the middle first: neither filling nor draining
-    if (!reach(scan, found, turn, cuts)) continue;
+    int const before_cut =
+        (bodies / 2 + bodies - 1 + tried) % bodies;  // the middle first: neither filling nor draining
+    if (!reach(scan, found, before_cut, cuts)) continue;
     cut_state before(program, scan.lines);
     for (int rank = 0; rank < program.ranks(); ++rank) before.see(program.row(rank), 0, cuts.first[rank]);
     cut_state after(before);
@@ -94,7 +95,7 @@ constexpr induction induce(scanner<Store> const& scan, verdict const& played, tu
     }
     if (!before.leads_to(after, found.step)) continue;
     result.fault = induction_fault::none;
-    result.turn = turn;
+    result.before = before_cut;
     return result;
   }
   return result;
@@ -114,7 +115,7 @@ template <class Policy>
 constexpr induction induce(int ranks, int micro_batches, lower_options options, Policy const& policy = {}) {
   repetition const how = repetition_of(policy, ranks, micro_batches);
   if (!how.repeats() || micro_batches < how.first + how.step) return {};
-  detail::turns const bodies = detail::turns_of(ranks, micro_batches, how, policy);
+  detail::body_places const bodies = detail::bodies_of(ranks, micro_batches, how, policy);
   induction result{.fault = induction_fault::rows_differ,
                    .micro_batches = micro_batches,
                    .step = how.step,

@@ -8,8 +8,8 @@
 
 namespace weft::inline v1::schedule {
 
-/// How the rows of a policy grow with the number of micro-batches: from `first` on, `step` more of them put one turn of
-/// `step` micro-batches (the body) into every row, between what stands before it (the prologue) and what follows (the
+/// How the rows of a policy grow with the number of micro-batches: from `first` on, `step` more of them put one body of
+/// `step` micro-batches into every row, between what stands before it (the prologue) and what follows (the
 /// epilogue, whose micro-batches then count `step` more).
 ///
 ///     1f1b, rank 1 of 3     M = 2   F0 F1 |       | B0 B1            first = 2, step = 1

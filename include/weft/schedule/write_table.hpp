@@ -6,7 +6,7 @@
 #include <weft/detail/buffer.hpp>
 #include <weft/error.hpp>
 #include <weft/schedule/action.hpp>
-#include <weft/schedule/detail/turns.hpp>
+#include <weft/schedule/detail/body_places.hpp>
 #include <weft/schedule/program.hpp>
 #include <weft/schedule/repetition.hpp>
 #include <weft/schedule/validity.hpp>
@@ -162,10 +162,10 @@ constexpr program write_rows(int ranks, int micro_batches, Policy const& policy)
 
 /// The bodies of a policy that repeats, for counts of the residue of `micro_batches`.
 template <class Policy>
-constexpr turns turns_of(int ranks, int micro_batches, repetition how, Policy const& policy) {
+constexpr body_places bodies_of(int ranks, int micro_batches, repetition how, Policy const& policy) {
   int const base = how.base_of(micro_batches);
-  return turns(write_rows(ranks, base, policy).view(), write_rows(ranks, base + how.step, policy).view(),
-               write_rows(ranks, base + 2 * how.step, policy).view());
+  return body_places(write_rows(ranks, base, policy).view(), write_rows(ranks, base + how.step, policy).view(),
+                     write_rows(ranks, base + 2 * how.step, policy).view());
 }
 
 /// The rows of a policy that repeats, for a count beyond `how.first + how.step`: prologue, bodies and epilogue, taken
@@ -174,18 +174,18 @@ template <class Policy>
 constexpr program repeat_rows(int ranks, int micro_batches, repetition how, Policy const& policy) {
   int const base = how.base_of(micro_batches);
   program const large = write_rows(ranks, base + how.step, policy);
-  turns const found = turns_of(ranks, micro_batches, how, policy);
+  body_places const found = bodies_of(ranks, micro_batches, how, policy);
   if (!found.found()) refuse_repetition(policy.name, found.differing, base);
   int const more = (micro_batches - base) / how.step - 1;  // bodies beyond that of the larger one
   int capacity = large.action_count();
-  for (int const body : found.body) capacity += more * body;
+  for (int const length : found.body) capacity += more * length;
   program result(policy.name, topology::stage_graph::copy_of(large.view().graph), micro_batches, policy.work, capacity);
   for (int rank = 0; rank < ranks; ++rank) {
     row_view const row = large.view().row(rank);
     int const end = found.prologue[rank] + found.body[rank];
     for (int index = 0; index < end; ++index) result.append(row[index]);
-    for (int turn = 1; turn <= more; ++turn)
-      for (int index = found.prologue[rank]; index < end; ++index) append_shifted(result, row[index], turn * how.step);
+    for (int body = 1; body <= more; ++body)
+      for (int index = found.prologue[rank]; index < end; ++index) append_shifted(result, row[index], body * how.step);
     for (int index = end; index < row.size; ++index) append_shifted(result, row[index], more * how.step);
     result.end_row();
   }

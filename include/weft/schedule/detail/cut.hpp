@@ -5,19 +5,19 @@
 #include <weft/config.hpp>
 #include <weft/detail/buffer.hpp>
 #include <weft/schedule/detail/advance.hpp>
+#include <weft/schedule/detail/body_places.hpp>
 #include <weft/schedule/detail/channels.hpp>
 #include <weft/schedule/detail/scan.hpp>
-#include <weft/schedule/detail/turns.hpp>
 
 namespace weft::inline v1::schedule::detail {
 
 /// Two cuts through a lowered program, one body apart on every rank, as positions in its rows.
 struct cut_pair {
-  explicit constexpr cut_pair(int ranks) : first(ranks), second(ranks), turn(ranks) {}
+  explicit constexpr cut_pair(int ranks) : first(ranks), second(ranks), bodies(ranks) {}
 
   buffer<int> first;
   buffer<int> second;
-  buffer<int> turn;  ///< [rank]: bodies in front of the first cut; ranks may be skewed
+  buffer<int> bodies;  ///< [rank]: how many in front of the first cut; ranks may be skewed
 };
 
 /// Position in a lowered row behind its first `number` compute actions and the posts that follow the last of them (R
@@ -121,30 +121,30 @@ class cut_state {
   buffer<int> last;              ///< [stage]: the micro-batch added to its gradient last
 };
 
-/// Takes a cut with `turn` bodies in front of it, goes back by whole bodies on ranks that cannot come so far before the
+/// Takes a cut with `many` bodies in front of it, goes back by whole bodies on ranks that cannot come so far before the
 /// others have come farther, and says whether it and the one a body later can be reached. `table` and `found` say where
 /// bodies stand; `program` is the table lowered.
 template <class Store>
-constexpr bool reach(scanner<Store> const& scan, turns const& found, int turn, cut_pair& cuts) {
+constexpr bool reach(scanner<Store> const& scan, body_places const& found, int many, cut_pair& cuts) {
   program_view const& program = scan.program;
   int const ranks = program.ranks();
-  for (int& each : cuts.turn) each = turn;
+  for (int& each : cuts.bodies) each = many;
   auto const place = [&](buffer<int>& into, int rank, int bodies) {
     into[rank] = position_behind(program.row(rank), found.prologue[rank] + bodies * found.body[rank]);
   };
-  for (int rank = 0; rank < ranks; ++rank) place(cuts.first, rank, turn);
+  for (int rank = 0; rank < ranks; ++rank) place(cuts.first, rank, many);
   for (bool settled = false; !settled;) {
     player<Store> play(scan, send_model::rendezvous);
     for (int rank = 0; rank < ranks; ++rank) play.limit[rank] = cuts.first[rank];
     settled = play.run();
     for (int rank = 0; rank < ranks && !settled; ++rank)
       while (cuts.first[rank] > play.position[rank]) {
-        if (--cuts.turn[rank] < 0) return false;
-        place(cuts.first, rank, cuts.turn[rank]);
+        if (--cuts.bodies[rank] < 0) return false;
+        place(cuts.first, rank, cuts.bodies[rank]);
       }
     if (!settled) continue;
     for (int rank = 0; rank < ranks; ++rank) {
-      place(cuts.second, rank, cuts.turn[rank] + 1);
+      place(cuts.second, rank, cuts.bodies[rank] + 1);
       play.limit[rank] = cuts.second[rank];
     }
     return play.run();

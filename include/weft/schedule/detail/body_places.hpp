@@ -18,8 +18,8 @@ constexpr bool is_shifted(action left, action const& right, int by) {
 
 /// Where the body stands in the rows of a table that repeats: found by comparing the rows of three counts, `step`
 /// micro-batches apart. The body begins where the rows of the first two begin to differ; the third must hold it twice.
-struct turns {
-  constexpr turns(program_view const& small, program_view const& large, program_view const& larger)
+struct body_places {
+  constexpr body_places(program_view const& small, program_view const& large, program_view const& larger)
       : step(large.micro_batches - small.micro_batches),
         prologue(small.ranks()),
         body(small.ranks()) {
