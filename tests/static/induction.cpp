@@ -28,3 +28,15 @@ static_assert(counted_later<schedule::one_f_one_b, 4>::proved_for_all_micro_batc
 static_assert(counted_later<schedule::zero_bubble_h1, 3>::proved_for_all_micro_batches);
 static_assert(counted_later<schedule::serial, 1>::proved_for_all_micro_batches);
 static_assert(!counted_later<schedule::gpipe, 3>::proved_for_all_micro_batches);
+
+// A plan that is held to queues in the order of issue has its receives posted at use, and plays under every model.
+template <schedule::send_model Model>
+using held = plan<schedule::zero_bubble_v, pipeline_ranks<2>, micro_batches<5>, held_to<Model>>;
+using queued = held<schedule::send_model::in_issue_order>;
+static_assert(queued::options.receives == schedule::receive_time::at_use &&
+              queued::report.order == schedule::accumulation::ascending);
+static_assert(schedule::play(queued::view(), schedule::send_model::rendezvous).playable());
+static_assert(schedule::play(queued::view(), schedule::send_model::blocking).playable());
+static_assert(!queued::proved_for_all_micro_batches &&
+              held<schedule::send_model::rendezvous>::proved_for_all_micro_batches);
+static_assert(held<schedule::send_model::blocking>::report.micro_batches == 5);

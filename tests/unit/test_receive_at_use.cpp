@@ -5,6 +5,8 @@
 #include <weft/schedule/csv.hpp>
 #include <weft/schedule/lower.hpp>
 #include <weft/schedule/make_program.hpp>
+#include <weft/topology/placement.hpp>
+#include <weft/topology/stage_graph.hpp>
 
 #include "every_schedule.hpp"
 #include "schedule_support.hpp"
@@ -59,4 +61,47 @@ TEST_CASE("receives at use: every schedule plays under every send model") {
     }
   });
   CHECK(cases >= 500);
+}
+
+TEST_CASE("receives at use: skip connections, whose messages go to several ranks at once") {
+  auto const graph = weft::topology::stage_graph::chain(4).skip(0, 2).skip(0, 3).skip(1, 3);
+  for (char const* name : {"gpipe", "1f1b", "zb-h1"})
+    for (int ranks : {2, 4})
+      for (int count : {1, 3, 6}) {
+        CAPTURE(name);
+        CAPTURE(ranks);
+        CAPTURE(count);
+        // On two ranks, stages in pairs: 0 and 1, 2 and 3.
+        constexpr int pairs[] = {0, 0, 1, 1};
+        auto placed = weft::topology::stage_graph::copy_of(graph.view());
+        program rows = make_table(name, 4, count);
+        if (ranks == 2) {
+          std::string text;
+          for (int rank = 0; rank < 2; ++rank) {
+            for (int micro_batch = 0; micro_batch < count; ++micro_batch)
+              for (int stage = 2 * rank; stage < 2 * rank + 2; ++stage)
+                text += std::to_string(stage) + "F" + std::to_string(micro_batch) + ",";
+            for (int micro_batch = 0; micro_batch < count; ++micro_batch)
+              for (int stage = 2 * rank + 1; stage >= 2 * rank; --stage)
+                text += std::to_string(stage) + "B" + std::to_string(micro_batch) + ",";
+            text += "\n";
+          }
+          rows = read_csv(text);
+          placed.place(weft::topology::placement::map{pairs}, 2);
+        } else {
+          placed.place(weft::topology::placement::loop{}, 4);
+        }
+        auto view = rows.view();
+        view.graph = placed.view();
+        auto const made = lower(view, at_use);
+        for (auto const model :
+             {send_model::buffered, send_model::rendezvous, send_model::in_issue_order, send_model::blocking})
+          CHECK(explain(play(made.view(), model)) == "");
+      }
+}
+
+TEST_CASE("receives at use: a plan that is held to queues, or to blocking posts, is lowered for them") {
+  CHECK(receives_under(send_model::in_issue_order) == receive_time::at_use);
+  CHECK(receives_under(send_model::blocking) == receive_time::at_use);
+  CHECK(receives_under(send_model::rendezvous) == receive_time::early);
 }
