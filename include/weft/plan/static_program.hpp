@@ -88,18 +88,12 @@ struct inductive_proof {
   static constexpr schedule::repetition how = schedule::repetition_of(Policy{}, Ranks, MicroBatches);
   static constexpr int first = schedule::first_count(MicroBatches, how, Options);
 
-  static constexpr bool has_bodies = schedule::detail::bodies_of(Ranks, MicroBatches, how, Policy{}).found();
-  static_assert(
-      has_bodies,
-      "weft::schedule: repeats() says that rows repeat, but those of neighbouring counts do not differ by one body; "
-      "correct repeats(), or remove it");
-
   template <int Count, int Tries>
   static constexpr schedule::induction attempt() {
     using program = typename proved_program<Policy, Ranks, Count, Options, schedule::send_model::rendezvous>::type;
     constexpr schedule::induction found =
         schedule::detail::induce(program::play::scanned, program::proof,
-                                 schedule::detail::bodies_of(Ranks, Count, how, Policy{}), how.base_of(Count));
+                                 schedule::detail::pattern_of(Ranks, Count, how, Policy{}).bodies, how.base_of(Count));
     if constexpr (found.fault == schedule::induction_fault::no_cut && Tries > 1) {
       return attempt<Count + how.step, Tries - 1>();
     } else {
@@ -109,14 +103,16 @@ struct inductive_proof {
     }
   }
   static constexpr schedule::induction find() {
-    if constexpr (!has_bodies)
-      return {};
-    else if constexpr (is_small<Policy>(Ranks, first))
+    if constexpr (is_small<Policy>(Ranks, first))
       return schedule::find_induction<Policy>(Ranks, MicroBatches, Options);
     else
       return attempt<first, 4>();
   }
   static constexpr schedule::induction answer = find();
+  static_assert(
+      answer.fault != schedule::induction_fault::rows_differ,
+      "weft::schedule: repeats() says that rows repeat, but those of neighbouring counts do not differ by one body; "
+      "correct repeats(), or remove it");
 };
 
 }  // namespace plan_detail
@@ -140,7 +136,7 @@ struct plan_proof {
     if constexpr (is_large()) {
       constexpr schedule::induction answer = plan_detail::inductive_proof<Policy, Ranks, MicroBatches, Options>::answer;
       return MicroBatches > answer.micro_batches &&
-             (answer.holds() || answer.fault == schedule::induction_fault::not_playable);
+             (answer.holds() || answer.fault != schedule::induction_fault::no_cut);
     } else {
       return false;
     }

@@ -115,13 +115,14 @@ template <class Policy>
 constexpr induction induce(int ranks, int micro_batches, lower_options options, Policy const& policy = {}) {
   repetition const how = repetition_of(policy, ranks, micro_batches);
   if (!how.repeats() || micro_batches < how.first + how.step) return {};
-  detail::body_places const bodies = detail::bodies_of(ranks, micro_batches, how, policy);
+  detail::row_pattern const pattern = detail::pattern_of(ranks, micro_batches, how, policy);
+  detail::body_places const& bodies = pattern.bodies;
   induction result{.fault = induction_fault::rows_differ,
                    .micro_batches = micro_batches,
                    .step = how.step,
                    .rank = bodies.differing};
   if (!bodies.found()) return result;
-  program const table = write_table(ranks, micro_batches, policy);
+  program const table = pattern.repeat(micro_batches);
   program const lowered = lower_once(table.view(), options);
   detail::scanner<> scan(lowered.view(), send_model::rendezvous);
   scan.run(nullptr);

@@ -65,11 +65,6 @@ namespace detail {
               {.rank = rank});
 }
 
-constexpr void append_shifted(program& into, action each, int by) {
-  each.micro_batch += static_cast<std::uint32_t>(by);
-  into.append(each);
-}
-
 constexpr bool same_row(row_view left, row_view right) {
   if (left.size != right.size) return false;
   for (int index = 0; index < left.size; ++index)
@@ -160,36 +155,53 @@ constexpr program write_rows(int ranks, int micro_batches, Policy const& policy)
   return result;
 }
 
-/// The bodies of a policy that repeats, for counts of the residue of `micro_batches`.
-template <class Policy>
-constexpr body_places bodies_of(int ranks, int micro_batches, repetition how, Policy const& policy) {
-  int const base = how.base_of(micro_batches);
-  return body_places(write_rows(ranks, base, policy).view(), write_rows(ranks, base + how.step, policy).view(),
-                     write_rows(ranks, base + 2 * how.step, policy).view());
-}
+/// What defines the rows of a policy that repeats, for all counts of one residue: those of one body, and where it
+/// stands.
+struct row_pattern {
+  program rows;
+  body_places bodies;
 
-/// The rows of a policy that repeats, for a count beyond `how.first + how.step`: prologue, bodies and epilogue, taken
-/// from the rows of the smallest counts.
-template <class Policy>
-constexpr program repeat_rows(int ranks, int micro_batches, repetition how, Policy const& policy) {
-  int const base = how.base_of(micro_batches);
-  program const large = write_rows(ranks, base + how.step, policy);
-  body_places const found = bodies_of(ranks, micro_batches, how, policy);
-  if (!found.found()) refuse_repetition(policy.name, found.differing, base);
-  int const more = (micro_batches - base) / how.step - 1;  // bodies beyond that of the larger one
-  int capacity = large.action_count();
-  for (int const length : found.body) capacity += more * length;
-  program result(policy.name, topology::stage_graph::copy_of(large.view().graph), micro_batches, policy.work, capacity);
-  for (int rank = 0; rank < ranks; ++rank) {
-    row_view const row = large.view().row(rank);
-    int const end = found.prologue[rank] + found.body[rank];
-    for (int index = 0; index < end; ++index) result.append(row[index]);
-    for (int body = 1; body <= more; ++body)
-      for (int index = found.prologue[rank]; index < end; ++index) append_shifted(result, row[index], body * how.step);
-    for (int index = end; index < row.size; ++index) append_shifted(result, row[index], more * how.step);
-    result.end_row();
+  /// The rows of any larger count: prologue, bodies and epilogue.
+  [[nodiscard]] constexpr program repeat(int micro_batches) const {
+    program_view const from = rows.view();
+    int const step = bodies.step;
+    int const more = (micro_batches - from.micro_batches) / step;  // bodies beyond the one that is there
+    int capacity = rows.action_count();
+    for (int const length : bodies.body) capacity += more * length;
+    program result(from.name, topology::stage_graph::copy_of(from.graph), micro_batches, from.work, capacity);
+    for (int rank = 0; rank < from.ranks(); ++rank) {
+      row_view const row = from.row(rank);
+      int const begin = bodies.prologue[rank];
+      int const end = begin + bodies.body[rank];
+      action* next = result.cursor();
+      for (int index = 0; index < end; ++index) *next++ = row.actions[index];
+      for (int body = 1; body <= more; ++body) next = copy_shifted(row, begin, end, body * step, next);
+      next = copy_shifted(row, end, row.size, more * step, next);
+      result.advance(row.size + more * (end - begin));
+      result.end_row();
+    }
+    return result;
   }
-  return result;
+
+ private:
+  static constexpr action* copy_shifted(row_view row, int begin, int end, int by, action* next) {
+    for (int index = begin; index < end; ++index) {
+      *next = row.actions[index];
+      next->micro_batch += static_cast<std::uint32_t>(by);
+      ++next;
+    }
+    return next;
+  }
+};
+
+/// The pattern of a policy that repeats, for counts of the residue of `micro_batches`.
+template <class Policy>
+constexpr row_pattern pattern_of(int ranks, int micro_batches, repetition how, Policy const& policy) {
+  int const base = how.base_of(micro_batches);
+  program large = write_rows(ranks, base + how.step, policy);
+  body_places const bodies(write_rows(ranks, base, policy).view(), large.view(),
+                           write_rows(ranks, base + 2 * how.step, policy).view());
+  return row_pattern{std::move(large), bodies};
 }
 
 }  // namespace detail
@@ -205,7 +217,10 @@ constexpr program write_table(int ranks, int micro_batches, Policy const& policy
   repetition const how = repetition_of(policy, ranks, micro_batches);
   if (!how.repeats() || micro_batches <= how.first + 2 * how.step)
     return detail::write_rows(ranks, micro_batches, policy);
-  program repeated = detail::repeat_rows(ranks, micro_batches, how, policy);
+  detail::row_pattern const pattern = detail::pattern_of(ranks, micro_batches, how, policy);
+  if (!pattern.bodies.found())
+    detail::refuse_repetition(policy.name, pattern.bodies.differing, how.base_of(micro_batches));
+  program repeated = pattern.repeat(micro_batches);
   if (!std::is_constant_evaluated()) {
     program const written = detail::write_rows(ranks, micro_batches, policy);
     for (int rank = 0; rank < ranks; ++rank)

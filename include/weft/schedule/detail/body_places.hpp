@@ -7,13 +7,17 @@
 #include <weft/schedule/action.hpp>
 #include <weft/schedule/program_view.hpp>
 
+#include <cstdint>
+
 namespace weft::inline v1::schedule::detail {
 
 using weft::detail::buffer;
 
-constexpr bool is_shifted(action left, action const& right, int by) {
-  left.micro_batch += static_cast<std::uint32_t>(by);
-  return left == right;
+/// Whether `right` is `left`, `by` micro-batches later. Of what policies write: slots and groups come with `lower`.
+constexpr bool is_shifted(action const& left, action const& right, int by) {
+  return left.what == right.what && left.stage == right.stage &&
+         left.micro_batch + static_cast<std::uint32_t>(by) == right.micro_batch && left.copy == right.copy &&
+         left.part == right.part && left.version == right.version;
 }
 
 /// Where the body stands in the rows of a table that repeats: found by comparing the rows of three counts, `step`
@@ -40,21 +44,22 @@ struct body_places {
     int const length = large.size - small.size;
     if (length <= 0) return false;
     int same = 0;
-    while (same < small.size && small[same] == large[same]) ++same;
+    while (same < small.size && is_shifted(small.actions[same], large.actions[same], 0)) ++same;
     prologue[rank] = same;
     body[rank] = length;
     for (int index = same; index < small.size; ++index)
-      if (!is_shifted(small[index], large[index + length], step)) return false;
+      if (!is_shifted(small.actions[index], large.actions[index + length], step)) return false;
     return true;
   }
 
   [[nodiscard]] constexpr bool repeats(int rank, row_view large, row_view larger) const {
     if (larger.size != large.size + body[rank]) return false;
-    int const end = prologue[rank] + body[rank];
+    int const length = body[rank];
+    int const end = prologue[rank] + length;
     for (int index = 0; index < end; ++index)
-      if (larger[index] != large[index]) return false;
+      if (!is_shifted(large.actions[index], larger.actions[index], 0)) return false;
     for (int index = prologue[rank]; index < large.size; ++index)
-      if (!is_shifted(large[index], larger[index + body[rank]], step)) return false;
+      if (!is_shifted(large.actions[index], larger.actions[index + length], step)) return false;
     return true;
   }
 };
