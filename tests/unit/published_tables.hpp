@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <iterator>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -72,11 +73,12 @@ inline std::string folder() {
 #endif
 }
 
+/// Lines end with \n here, whatever they end with there.
 inline std::string read_file(std::string const& path) {
   std::ifstream file(path);
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
+  std::string text((std::istreambuf_iterator<char>(file)), {});
+  std::erase(text, '\r');
+  return text;
 }
 
 inline std::vector<std::string> split(std::string const& line, char separator) {

@@ -6,15 +6,16 @@
 #include <doctest/doctest.h>
 
 #include <string>
+#include <string_view>
 
 using namespace weft::schedule;
 
 namespace {
 
-compared_schedule const& line_of(std::vector<compared_schedule> const& lines, std::string const& name) {
+compared_schedule const& line_of(std::vector<compared_schedule> const& lines, std::string_view name) {
   for (auto const& line : lines)
     if (name == line.entry->name) return line;
-  FAIL("no line for ", name);
+  FAIL("no line for ", std::string(name));
   return lines.front();
 }
 
