@@ -4,6 +4,7 @@
 
 #include <weft/config.hpp>
 #include <weft/error.hpp>
+#include <weft/schedule/extern_schedules.hpp>
 #include <weft/schedule/lower.hpp>
 #include <weft/schedule/play.hpp>
 #include <weft/schedule/program.hpp>
@@ -22,12 +23,10 @@ inline void require_playable(verdict const& found, std::string_view name) {
 }
 
 /// A table of compute actions, lowered and played under rendezvous. Throws `weft::error` with the verdict.
-inline program checked_program(program_view const& table, lower_options const& options = {}) {
-  verdict proof;
-  program result = lower(table, options, &proof);
-  require_playable(proof, table.name);
-  return result;
-}
+WEFT_SCHEDULES_INLINE program checked_program(program_view const& table, lower_options const& options = {});
+
+/// Any table of compute actions (hand-made, planned, read from a file): checked, lowered, and played.
+WEFT_SCHEDULES_INLINE program make_program(program_view const& table, lower_options const& options = {});
 
 /// A policy's program for a shape that is known at start-up: checked, lowered, and played under rendezvous. `policy` is
 /// an object where chunks and the like come at run time too.
@@ -37,10 +36,20 @@ program make_program(int ranks, int micro_batches, lower_options const& options 
   return checked_program(write_table(ranks, micro_batches, policy).view(), options);
 }
 
-/// Any table of compute actions (hand-made, planned, read from a file): checked, lowered, and played.
-inline program make_program(program_view const& table, lower_options const& options = {}) {
+#if defined(WEFT_DEFINES_SCHEDULES)
+
+WEFT_SCHEDULES_INLINE program checked_program(program_view const& table, lower_options const& options) {
+  verdict proof;
+  program result = lower(table, options, &proof);
+  require_playable(proof, table.name);
+  return result;
+}
+
+WEFT_SCHEDULES_INLINE program make_program(program_view const& table, lower_options const& options) {
   require_playable(play(table), table.name);
   return checked_program(table, options);
 }
+
+#endif
 
 }  // namespace weft::inline v1::schedule

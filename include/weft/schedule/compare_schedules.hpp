@@ -4,6 +4,7 @@
 
 #include <weft/config.hpp>
 #include <weft/schedule/candidate.hpp>
+#include <weft/schedule/extern_schedules.hpp>
 #include <weft/schedule/registry.hpp>
 #include <weft/schedule/shape.hpp>
 
@@ -62,8 +63,15 @@ inline compared_schedule compare_one(schedule_entry const& entry, int ranks, int
 /// All schedules of the registry for one shape: the legal ones that do what is wanted, the shortest makespan first
 /// (then the shorter span, the smaller peak, the order of the registry), then those left out. "auto" is not among them,
 /// since it is the first of them; nor, without `with_made_to_measure`, is what is made by looking at the others.
-inline std::vector<compared_schedule> compare_schedules(int ranks, int micro_batches, schedule_wish const& wish = {},
-                                                        bool with_made_to_measure = true) {
+WEFT_SCHEDULES_INLINE std::vector<compared_schedule> compare_schedules(int ranks, int micro_batches,
+                                                                       schedule_wish const& wish = {},
+                                                                       bool with_made_to_measure = true);
+
+#if defined(WEFT_DEFINES_SCHEDULES)
+
+WEFT_SCHEDULES_INLINE std::vector<compared_schedule> compare_schedules(int ranks, int micro_batches,
+                                                                       schedule_wish const& wish,
+                                                                       bool with_made_to_measure) {
   std::vector<compared_schedule> lines;
   for (schedule_entry const& entry : schedules) {
     if (entry.chooses == choice::among_all || (entry.chooses == choice::to_measure && !with_made_to_measure)) continue;
@@ -75,6 +83,8 @@ inline std::vector<compared_schedule> compare_schedules(int ranks, int micro_bat
       std::swap(lines[at], lines[at - 1]);
   return lines;
 }
+
+#endif
 
 /// "left out: keeps 7 activations on a rank, and the limit is 4", or the rule; empty for a legal one.
 inline std::string explain(compared_schedule const& line) {
@@ -89,4 +99,6 @@ inline std::string explain(compared_schedule const& line) {
 }  // namespace weft::inline v1::schedule
 
 // The entries that ask for this list.
+#if defined(WEFT_DEFINES_SCHEDULES)
 #include <weft/schedule/detail/chosen_tables.hpp>
+#endif

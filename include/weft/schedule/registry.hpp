@@ -9,6 +9,7 @@
 #include <weft/schedule/dual_pipe.hpp>
 #include <weft/schedule/dual_pipe_v.hpp>
 #include <weft/schedule/eager_1f1b.hpp>
+#include <weft/schedule/extern_schedules.hpp>
 #include <weft/schedule/forward_only.hpp>
 #include <weft/schedule/gpipe.hpp>
 #include <weft/schedule/interleaved_1f1b.hpp>
@@ -89,11 +90,16 @@ template <class Policy, takes Parameters>
 }
 
 template <class Policy, takes Parameters>
+[[gnu::cold]] program table_named(shape const& chosen, int ranks, int micro_batches);
+
+#if defined(WEFT_DEFINES_SCHEDULES)
+template <class Policy, takes Parameters>
 [[gnu::cold]] program table_named(shape const& chosen, int ranks, int micro_batches) {
   if (validity const found = check_named<Policy, Parameters>(chosen, ranks, micro_batches); !found.legal())
     throw error(explain(found, Policy::name));
   return write_table(ranks, micro_batches, policy_of<Policy>(chosen));
 }
+#endif
 
 template <class Policy, takes Parameters = takes{}>
 constexpr schedule_entry entry(char const* aliases, char const* rule, char const* idle, char const* peak,
@@ -112,9 +118,9 @@ constexpr schedule_entry entry(char const* aliases, char const* rule, char const
 }
 
 // Of the schedules that look at the others; see detail/chosen_tables.hpp.
-validity check_chosen(shape const& chosen, int ranks, int micro_batches);
-program latency_aware_table(shape const& chosen, int ranks, int micro_batches);
-program automatic_table(shape const& chosen, int ranks, int micro_batches);
+WEFT_SCHEDULES_INLINE validity check_chosen(shape const& chosen, int ranks, int micro_batches);
+WEFT_SCHEDULES_INLINE program latency_aware_table(shape const& chosen, int ranks, int micro_batches);
+WEFT_SCHEDULES_INLINE program automatic_table(shape const& chosen, int ranks, int micro_batches);
 
 }  // namespace detail
 

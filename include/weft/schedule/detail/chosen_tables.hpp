@@ -80,13 +80,13 @@ inline schedule_wish wish_of(shape const& chosen) {
   return wish;
 }
 
-inline validity check_chosen(shape const& chosen, int ranks, int micro_batches) {
+WEFT_SCHEDULES_INLINE validity check_chosen(shape const& chosen, int ranks, int micro_batches) {
   return latency_aware_values{chosen.memory_limit}.check(ranks, micro_batches);
 }
 
 /// The best schedule of the registry (one copy of the weights, within the limit), and what searches make of it and of
 /// its placement; at least as good as the best.
-inline program latency_aware_table(shape const& chosen, int ranks, int micro_batches) {
+WEFT_SCHEDULES_INLINE program latency_aware_table(shape const& chosen, int ranks, int micro_batches) {
   if (validity const found = check_chosen(chosen, ranks, micro_batches); !found.legal())
     throw error(explain(found, latency_aware_values::name));
   schedule_wish const wish = wish_of(chosen);
@@ -135,7 +135,7 @@ inline program latency_aware_table(shape const& chosen, int ranks, int micro_bat
 }
 
 /// The best of all; keeps its name.
-inline program automatic_table(shape const& chosen, int ranks, int micro_batches) {
+WEFT_SCHEDULES_INLINE program automatic_table(shape const& chosen, int ranks, int micro_batches) {
   if (validity const found = check_chosen(chosen, ranks, micro_batches); !found.legal())
     throw error(explain(found, "auto"));
   auto const lines = compare_schedules(ranks, micro_batches, wish_of(chosen));
