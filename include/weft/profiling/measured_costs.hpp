@@ -43,9 +43,9 @@ class measured_costs {
         case schedule::op::reduce_gradient:
           // Over the data axis it is a post; what is left of the sum when NORM asks for it is in NORM's time.
           if (each.group == static_cast<std::uint8_t>(schedule::reduction::tied))
-            least_reduction_ = std::min(least_reduction_, seconds);
+            least_reduction_ = (std::min)(least_reduction_, seconds);
           break;
-        case schedule::op::norm: least_norm_ = std::min(least_norm_, seconds); break;
+        case schedule::op::norm: least_norm_ = (std::min)(least_norm_, seconds); break;
         default: break;
       }
     }
@@ -63,9 +63,9 @@ class measured_costs {
     schedule::cost_model model;
     model.reduce_gradient = model.norm = std::numeric_limits<double>::infinity();
     for (std::size_t rank = 0; rank < all.size(); rank += 3) {
-      model.reduce_gradient = std::min(model.reduce_gradient, all[rank]);
-      model.norm = std::min(model.norm, all[rank + 1]);
-      model.hop = std::max(model.hop, all[rank + 2]);
+      model.reduce_gradient = (std::min)(model.reduce_gradient, all[rank]);
+      model.norm = (std::min)(model.norm, all[rank + 1]);
+      model.hop = (std::max)(model.hop, all[rank + 2]);
     }
     if (model.reduce_gradient == std::numeric_limits<double>::infinity()) model.reduce_gradient = 0.0;
     if (model.norm == std::numeric_limits<double>::infinity()) model.norm = 0.0;
@@ -76,7 +76,7 @@ class measured_costs {
         return sum[1] > 0.0 ? sum[0] / sum[1] : 0.0;
       };
       stages_[stage] = {mean(forward), mean(input), mean(weight)};
-      model.step = std::max(model.step, mean(step));
+      model.step = (std::max)(model.step, mean(step));
     }
     model.stages = stages_.data();
     return model;

@@ -99,9 +99,9 @@ class trace_recorder {
       std::size_t line = 0;
       while (line < busy_until.size() && busy_until[line] > each.begin) ++line;
       if (line == busy_until.size()) busy_until.push_back(0.0);
-      busy_until[line] = std::max(each.begin, each.end);
+      busy_until[line] = (std::max)(each.begin, each.end);
       add_message(step, messages + static_cast<std::int32_t>(line), position, begin, each,
-                  times[static_cast<std::size_t>(std::max(partner_[static_cast<std::size_t>(position)], 0))]);
+                  times[static_cast<std::size_t>((std::max)(partner_[static_cast<std::size_t>(position)], 0))]);
     }
   }
 
@@ -143,7 +143,7 @@ class trace_recorder {
 
   void add(int step, trace_track track, int position, double origin, action_time const& when) {
     events_.slices.push_back({row_[position], self_.in_job(self_.rank), track, step, -1, 0, origin + when.begin,
-                              origin + std::max(when.begin, when.end)});
+                              origin + (std::max)(when.begin, when.end)});
   }
 
   [[nodiscard]] int peer_of(schedule::action const& post, int channel) const {
@@ -154,7 +154,7 @@ class trace_recorder {
   void add_message(int step, std::int32_t track, int position, double origin, action_time const& when,
                    action_time const& partner) {
     schedule::action const& post = row_[position];
-    double const end = std::max(when.begin, when.end);
+    double const end = (std::max)(when.begin, when.end);
     events_.slices.push_back({post, self_.in_job(self_.rank), track, step,
                               self_.in_job(peer_of(post, lines_.channel_of(post))), when.bytes, origin + when.begin,
                               origin + end});
@@ -176,7 +176,7 @@ class trace_recorder {
   }
 
   /// The end, but inside: viewers tie a point to the slice that it lies in.
-  [[nodiscard]] static double just_before(action_time const& when) { return std::max(when.begin, when.end - 1e-9); }
+  [[nodiscard]] static double just_before(action_time const& when) { return (std::max)(when.begin, when.end - 1e-9); }
 
   [[nodiscard]] static std::int32_t is_gradient(schedule::action const& post) {
     return schedule::traits_of(post.what).is_forward_direction ? 0 : 1;

@@ -9,6 +9,8 @@
 
 namespace weft::inline v1::schedule::detail {
 
+using weft::detail::buffer;
+
 /// Which weights an action reads, in asynchronous programs: the rules, how many versions a stage keeps, and how stale
 /// they become.
 ///
