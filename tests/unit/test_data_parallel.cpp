@@ -283,7 +283,7 @@ TEST_CASE("data parallel: more parameters to sum than there are tags for sums") 
     auto const& entries = values.entries();
     for (std::size_t index = 0; index < entries.size(); ++index)
       values.gradient(entries[index])(0) = static_cast<float>(1000 * door.rank()) + static_cast<float>(index);
-    weft::train::gradient_reduction<store, space> sum(values, std::vector<int>(entries.size(), 0), &door, {}, 30.0);
+    weft::train::gradient_reduction<store, space> sum(values, std::vector<int>(entries.size(), 0), {&door}, {}, 30.0);
     CHECK(sum.buckets() == 600);
     sum.start(door, space(), 0);
     sum.finish(door, space());

@@ -406,9 +406,11 @@ class model_stage {
     if (batch.micro_batches < 1 || batch.sequences < 0)
       refuse("a batch of " + std::to_string(batch.sequences) + " sequences cannot be cut into " +
              std::to_string(batch.micro_batches) + " micro-batches; name at least one");
-    if (batch.groups < 1 || batch.groups > store_.gradient_groups() || batch.micro_batches % batch.groups != 0)
+    if (batch.groups < 1 || batch.copies < 1 || batch.groups > store_.gradient_groups() * batch.copies ||
+        batch.groups % batch.copies != 0 || batch.micro_batches % batch.groups != 0)
       refuse(std::to_string(batch.micro_batches) + " micro-batches in " + std::to_string(batch.groups) +
-             " gradient groups, where there are accumulators for " + std::to_string(store_.gradient_groups()) +
+             " gradient groups, where there are accumulators for " +
+             std::to_string(store_.gradient_groups() * batch.copies) +
              "; use that many groups or fewer, of equally many micro-batches");
     if (batch.sequence_length < 1 || batch.sequence_length > largest_.sequence_length)
       refuse("sequences have " + std::to_string(batch.sequence_length) + " tokens, buffers are for " +
@@ -467,7 +469,7 @@ class model_stage {
                                     .workspace = arena(workspace_.data()),
                                     .dropout = {}};
     auto const& entries = store_.entries();
-    int const group = group_of(batch_, where.micro_batch());
+    int const group = accumulator_of(batch_, where.micro_batch());
     for (int index = 0; index < place.entries; ++index) {
       auto const& entry = entries[static_cast<std::size_t>(place.first_entry + index)];
       made.parameters.value[index] = store_.value(entry).data();

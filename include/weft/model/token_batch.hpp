@@ -32,6 +32,7 @@ struct token_batch {
   std::uint64_t step = 0;
   bool training = true;    ///< false: no dropout
   int groups = 1;          ///< gradient groups, each cut into micro_batches / groups micro-batches
+  int copies = 1;          ///< of `groups`, as many as are on different ranks, each on a copy of the model
   int first_sequence = 0;  ///< index in the global batch of this part's first sequence
 };
 
@@ -60,9 +61,21 @@ constexpr sequence_range micro_batch_range(token_batch const& batch, int index) 
   return {group.first + inside.first, inside.count};
 }
 
+/// Groups [first, first + count) of a batch that is cut into `groups`.
+constexpr sequence_range group_range(int sequences, int groups, int first, int count) {
+  int const begin = micro_batch_range(sequences, groups, first).first;
+  sequence_range const last = micro_batch_range(sequences, groups, first + count - 1);
+  return {begin, last.first + last.count - begin};
+}
+
 /// The gradient group of a micro-batch.
 constexpr int group_of(token_batch const& batch, int micro_batch) {
   return micro_batch / (batch.micro_batches / batch.groups);
+}
+
+/// The accumulator of a micro-batch: groups that are on copies of the model have one each, on ranks of their own.
+constexpr int accumulator_of(token_batch const& batch, int micro_batch) {
+  return group_of(batch, micro_batch) / batch.copies;
 }
 
 /// `sequences` of a batch from `first` on, as `micro_batches` of one group. Loss and gradients stay means over the
@@ -75,6 +88,7 @@ constexpr token_batch part_of(token_batch const& batch, sequence_range which, in
   part.sequences = which.count;
   part.micro_batches = micro_batches;
   part.groups = 1;
+  part.copies = 1;
   part.first_sequence = batch.first_sequence + which.first;
   return part;
 }
@@ -83,5 +97,6 @@ static_assert(micro_batch_range(7, 3, 0) == sequence_range{0, 3} && micro_batch_
 static_assert(micro_batch_range(2, 3, 2) == sequence_range{2, 0});
 static_assert(micro_batch_range(token_batch{.sequences = 7, .micro_batches = 4, .groups = 2}, 2) ==
               sequence_range{4, 2});
+static_assert(group_range(10, 4, 0, 2) == sequence_range{0, 6} && group_range(10, 4, 2, 2) == sequence_range{6, 4});
 
 }  // namespace weft::inline v1::model

@@ -72,6 +72,7 @@ class row_compiler {
 
   instruction_list run() {
     require_few_edges();
+    require_one_copy();
     schedule::row_view const row = program_.row(rank_);
     for (int position = 0; position < row.size; ++position) add(row, position);
     return std::move(list_);
@@ -112,6 +113,20 @@ class row_compiler {
       require_room(++enter[static_cast<std::size_t>(edge(index).destination)], edge(index).destination, "enter");
       require_room(++leave[static_cast<std::size_t>(edge(index).source)], edge(index).source, "leave");
     }
+  }
+
+  /// A stage is known by its number alone to whoever runs it.
+  void require_one_copy() const {
+    for (int stage = 0; stage < program_.stages(); ++stage)
+      for (int copy = 1; copy < program_.graph.copies; ++copy)
+        for (int other = 0; other < copy; ++other)
+          if (int const rank = program_.graph.rank_of(stage, copy); rank == program_.graph.rank_of(stage, other))
+            throw agreed_error("weft::pipeline: rank " + std::to_string(rank) + " holds copies " +
+                                   std::to_string(other) + " and " + std::to_string(copy) + " of stage " +
+                                   std::to_string(stage) +
+                                   ", which it could not tell apart; place them on two ranks (an even number of ranks "
+                                   "where copies run opposite ways)",
+                               {.rank = rank, .stage = stage});
   }
 
   static void require_room(int count, int stage, char const* way) {

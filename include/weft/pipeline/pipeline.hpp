@@ -75,9 +75,9 @@ class pipeline final : private progress_source {
     for (instruction const& each : instructions_)
       detail::require_stage_offers<Stage, is_split, is_whole>(each, where_.own_rank());
     auto const lock = door_.launch_lock();
-    for (int stage_index = 0; stage_index < program.stages(); ++stage_index)
-      if (program.graph.rank_of(stage_index) == door.rank())
-        stage_.prepare(stage_index, slots_with_both_halves(program.slots[stage_index], stage_index));
+    for (int each = 0; each < program.stages() * program.graph.copies; ++each)
+      if (int const stage_index = each % program.stages(); program.graph.rank_of_stage[each] == door.rank())
+        stage_.prepare(stage_index, slots_with_both_halves(program.slots[each], stage_index));
     buffers_.reserve(list.buffers.size());
     for (buffer_need const& need : list.buffers) {
       boundary const forward = checked_boundary(stage_.boundary(program.graph.edges[need.edge]));

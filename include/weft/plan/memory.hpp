@@ -73,11 +73,13 @@ constexpr std::int64_t tied_from_elsewhere(schedule::program_view const& program
                                            int rank) {
   std::int64_t numbers = 0;
   if constexpr (requires { Model::tied_parameter_count(0); }) {
-    int const owner = program.graph.rank_of(layers.stage_of(0));
-    for (int layer = 0; layer < Model::layer_count; ++layer) {
-      int const user = program.graph.rank_of(layers.stage_of(layer));
-      if (user != owner && (rank == user || rank == owner))
-        numbers += static_cast<std::int64_t>(Model::tied_parameter_count(layer));
+    for (int copy = 0; copy < program.graph.copies; ++copy) {
+      int const owner = program.graph.rank_of(layers.stage_of(0), copy);
+      for (int layer = 0; layer < Model::layer_count; ++layer) {
+        int const user = program.graph.rank_of(layers.stage_of(layer), copy);
+        if (user != owner && (rank == user || rank == owner))
+          numbers += static_cast<std::int64_t>(Model::tied_parameter_count(layer));
+      }
     }
   }
   return numbers;
@@ -86,7 +88,6 @@ constexpr std::int64_t tied_from_elsewhere(schedule::program_view const& program
 /// Whether a rank's row has a B of this stage.
 constexpr bool has_whole_backward(schedule::program_view const& program, int rank, int stage) {
   if (!program.work.backward) return false;
-  if (program.slots[stage].weight_context == 0) return true;
   for (schedule::action const& each : program.row(rank))
     if (each.what == schedule::op::backward && each.stage == stage) return true;
   return false;
@@ -108,8 +109,8 @@ constexpr topology::partition partition_of(int stages, Extents const& largest) {
   return topology::partition::by_cost(costs.data(), Model::layer_count, stages);
 }
 
-/// What a rank needs to play a lowered program with this model. Tensors are counted without the padding between them
-/// (at most 63 numbers each). Does not communicate.
+/// What a rank needs to play a lowered program with this model: of both its stages where there are two copies. Tensors
+/// are counted without the padding between them (at most 63 numbers each). Does not communicate.
 template <class Model, class Real = float, class Extents>
   requires plannable_model<Model, Extents>
 constexpr memory_needs memory_of_rank(schedule::program_view const& program, topology::partition const& layers,
@@ -120,11 +121,13 @@ constexpr memory_needs memory_of_rank(schedule::program_view const& program, top
   std::int64_t const gradient =
       static_cast<std::int64_t>(Model::boundary_elements(largest)) * std::int64_t{sizeof(Real)};
   std::int64_t one_layer = 0;
-  for (int stage = 0; stage < program.stages(); ++stage) {
-    if (program.graph.rank_of(stage) != rank) continue;
-    schedule::slot_counts const& slots = program.slots[stage];
+  for (int each = 0; each < program.stages() * program.graph.copies; ++each) {
+    if (program.graph.rank_of_stage[each] != rank) continue;
+    int const stage = each % program.stages();
+    schedule::slot_counts const& slots = program.slots[each];
     int const activation_slots = slots.activation > 1 ? slots.activation : 1;
-    bool const has_whole = plan_detail::has_whole_backward(program, rank, stage);
+    bool const has_whole =
+        slots.weight_context == 0 ? program.work.backward : plan_detail::has_whole_backward(program, rank, stage);
     topology::layer_range const held = layers[stage];
     for (int layer = held.first; layer < held.last; ++layer) {
       std::int64_t const parameters = plan_detail::held_parameters<Model>(layer) * std::int64_t{sizeof(Real)};
@@ -133,7 +136,7 @@ constexpr memory_needs memory_of_rank(schedule::program_view const& program, top
         needs.gradients += gradient_groups * parameters;
         needs.optimizer += 4 * parameters;
       }
-      if (program.work.reduces_over_data) {
+      if (program.work.reduces_over_data || program.work.reduces_over_copies) {
         std::int64_t const scratch = collective::scratch_segments * collective::segment_bytes;
         needs.wire += parameters < scratch ? parameters : scratch;
       }

@@ -26,7 +26,8 @@
 
 namespace weft::inline v1::train {
 
-/// Sums the gradients of one rank's stages over the data axis, bucket by bucket, while the pipeline goes on.
+/// Sums the gradients of one rank's stages over all ranks that hold the same stage (the data axis, and the copies of
+/// the model where there are two), bucket by bucket, while the pipeline goes on.
 ///
 /// A bucket is a run of parameters of one layer, or one tied parameter: never more, so that no cut of layers into
 /// stages changes which chunk of a collective an element is in, and with it the order of its additions. The same sums
@@ -36,18 +37,22 @@ class gradient_reduction {
  public:
   using real = typename Store::view_type::non_const_value_type;
 
-  /// `data`: the ranks that hold the same stages, null where there is no data axis. `layer_of_entry`: see model_stage.
-  /// `deadline`: seconds that one wait may take. Throws `error` for a policy of the user's own that is wrong for so
-  /// many ranks. Does not communicate.
-  gradient_reduction(Store const& store, std::vector<int> const& layer_of_entry, transport::endpoint* data,
-                     collective::all_reduce_choice const& policy, double deadline)
+  /// `holders`: of each stage, the ranks that hold it, as many for all; empty where this one is alone (see replica).
+  /// `layer_of_entry`: see model_stage. `deadline`: seconds that one wait may take. Throws `error` for a policy of the
+  /// user's own that is wrong for so many ranks. Does not communicate.
+  gradient_reduction(Store const& store, std::vector<int> const& layer_of_entry,
+                     std::vector<transport::endpoint*> const& holders, collective::all_reduce_choice const& policy,
+                     double deadline)
       : store_(store),
-        data_(data),
+        holders_(holders),
         deadline_(deadline) {
     groups_ = store.gradient_groups();
-    if (data_ == nullptr && groups_ == 1) return;
-    require_correct(policy, data_ != nullptr ? data_->size() : groups_);
-    if (data_ == nullptr) list_ = policy.list(groups_);
+    if (!is_shared() && groups_ == 1) return;
+    int parts = groups_;
+    for (auto const* const each : holders_)
+      if (each != nullptr) parts = each->size();
+    require_correct(policy, parts);
+    if (!is_shared()) list_ = policy.list(groups_);
     auto const& entries = store.entries();
     for (std::size_t first = 0; first < entries.size();) {
       auto const& each = entries[first].descriptor;
@@ -71,13 +76,13 @@ class gradient_reduction {
   }
 
   /// Begins with the stage's buckets, tied parameters apart. Its gradients must be complete and fenced. Communicates
-  /// over the data axis, and does not wait.
+  /// with the stage's holders, and does not wait.
   void start(transport::endpoint& door, Space const& space, int stage) {
     for (auto& each : buckets_)
       if (!each.is_tied && each.stage == stage) start(door, space, each);
   }
 
-  /// The same for tied parameters, once every use site of this pipeline has been added up.
+  /// The same for tied parameters, once every use site of this pipeline has been added up, each copy's for itself.
   void start_tied(transport::endpoint& door, Space const& space) {
     for (auto& each : buckets_)
       if (each.is_tied) start(door, space, each);
@@ -90,11 +95,11 @@ class gradient_reduction {
     advance(buckets_[turn_++ % buckets_.size()]);
   }
 
-  /// Waits for all buckets; then every accumulator of group 0 holds the sum, on all ranks of the data axis alike.
-  /// Collective over the data axis.
+  /// Waits for all buckets; then every accumulator of group 0 holds the sum, on all holders alike. Collective over the
+  /// ranks that hold the same stages.
   void finish(transport::endpoint& door, Space const& space) {
     for (auto& each : buckets_) {
-      if (data_ != nullptr)
+      if (is_shared())
         wait(each);
       else
         play_groups(door, space, each);
@@ -136,6 +141,8 @@ class gradient_reduction {
     std::unique_ptr<transport::running_all_reduce<real>> run;
     bool is_running = false;
   };
+
+  [[nodiscard]] bool is_shared() const { return !holders_.empty(); }
 
   static void require_correct(collective::all_reduce_choice const& policy, int ranks) {
     if (policy.is_library()) return;
@@ -184,9 +191,10 @@ class gradient_reduction {
     for (std::size_t later = last; made.is_tied && later < entries.size(); ++later)
       if (entries[later].descriptor.tie_group == entries[first].descriptor.tie_group)
         made.other_sites.push_back(store_.gradient(entries[later]));
-    if (data_ != nullptr)
+    if (is_shared())
       made.run = std::make_unique<transport::running_all_reduce<real>>(
-          *data_, policy, static_cast<std::int64_t>(made.gradient[0].extent(0)),
+          *holders_[static_cast<std::size_t>(made.stage)], policy,
+          static_cast<std::int64_t>(made.gradient[0].extent(0)),
           schedule::running_tag(static_cast<int>(buckets_.size())));
     buckets_.push_back(std::move(made));
   }
@@ -201,7 +209,7 @@ class gradient_reduction {
   }
 
   void start(transport::endpoint& door, Space const& space, bucket& each) {
-    if (data_ == nullptr) return;
+    if (!is_shared()) return;
     // Tags come round: what had this one must be through, on every rank at the same place of the row.
     std::size_t const place = static_cast<std::size_t>(&each - buckets_.data());
     for (std::size_t other = place % schedule::tags::running; other < buckets_.size(); other += schedule::tags::running)
@@ -233,7 +241,7 @@ class gradient_reduction {
   }
 
   Store const& store_;
-  transport::endpoint* data_;
+  std::vector<transport::endpoint*> holders_;
   double deadline_;
   int groups_ = 1;
   collective::step_list list_;

@@ -66,9 +66,11 @@ struct step_result {
 
 /// Trains one model under one program, on as many pipelines as there are times its ranks: data parallelism. A batch is
 /// cut into one part per pipeline (sizes differ by at most one sequence), each part into the program's micro-batches;
-/// gradients are summed over the pipelines while the last stages still run, and all pipelines make the same step.
+/// gradients are summed over the pipelines while the last stages still run, and all pipelines make the same step. Where
+/// a pipeline holds the model twice (DualPipe, Chimera), each copy has a part of its own, in the same way.
 ///
-/// The bits of a data-parallel run are those of `gradient_groups` on fewer ranks, with the same `reduction`.
+/// The bits of a data-parallel run are those of `gradient_groups` on fewer ranks, with the same `reduction`; those of
+/// P pipelines with two copies are those of 2 P groups.
 /// A template on model, precision and execution space only: schedules, meshes and
 /// transports are data to it.
 ///
@@ -129,10 +131,13 @@ class trainer {
       result.learning_rate = options_.learning_rate(steps_done_);
       result.tokens = batch.counted_tokens;
       model::token_batch part = batch;
-      part.groups = options_.gradient_groups;
-      if (ranks_->count() > 1)
-        part =
-            part_of(batch, model::micro_batch_range(batch.sequences, ranks_->count(), ranks_->index()), micro_batches);
+      if (ranks_->count() > 1)  // cut into groups first, of which each pipeline has one per copy of the model
+        part = part_of(
+            batch,
+            model::group_range(batch.sequences, ranks_->count() * copies(), ranks_->index() * copies(), copies()),
+            micro_batches);
+      part.groups = options_.gradient_groups * copies();
+      part.copies = copies();
       stage_->begin_training(part, result.learning_rate, options_.clip, optimizer_steps_ + 1);
       training_->step();
       result.loss = stage_->loss_sum() / static_cast<double>(batch.counted_tokens);
@@ -179,10 +184,11 @@ class trainer {
     });
   }
 
-  /// Throws, on all ranks, unless all replicas hold the same bits now. Collective; nothing to do on one pipeline.
+  /// Throws, on all ranks, unless all replicas and copies hold the same bits now. Collective; nothing to do on one
+  /// pipeline with one copy of the model.
   void require_equal_replicas() {
-    if (ranks_->data() == nullptr) return;
-    train::require_equal_replicas(*ranks_->data(), stage_->store(), stage_->space(), steps_done_, options_.deadline);
+    if (ranks_->holders() == nullptr) return;
+    train::require_equal_replicas(*ranks_->holders(), stage_->store(), stage_->space(), steps_done_, options_.deadline);
   }
 
   [[nodiscard]] std::int64_t steps_done() const { return steps_done_; }
@@ -209,8 +215,8 @@ class trainer {
     require_mesh();
     layers_ = checked_partition().ranges();
     transport::require_agreement(door_, facts(), options_.deadline);
-    ranks_ = std::make_unique<replica>(door_, options_.mesh, options_.reduction.is_library());
-    stage_ = std::make_unique<stage_type>(*ranks_, layers_, rank_of_stage(), options_.extents, options_.seed,
+    ranks_ = std::make_unique<replica>(door_, options_.mesh, options_.reduction.is_library(), program_.view().graph);
+    stage_ = std::make_unique<stage_type>(*ranks_, layers_, program_.view().graph, options_.extents, options_.seed,
                                           options_.deadline, options_.gradient_groups, options_.reduction);
     stage_->set_optimizer(options_.optimizer);
     stage_->model().set_dropout(options_.dropout);
@@ -243,6 +249,16 @@ class trainer {
       throw error("weft::trainer: " + std::to_string(pipelines) +
                       " data ranks would drift apart, since the program does not reduce over them; lower it with "
                       "reduce_over_data",
+                  {.rank = door_.rank()});
+    if (copies() > 1 && !program.work.reduces_over_copies)
+      throw error("weft::trainer: the " + std::to_string(copies()) +
+                      " copies of the model would drift apart, since the program does not reduce over them; lower it "
+                      "with reduce_over_copies",
+                  {.rank = door_.rank()});
+    if (copies() > 1 && options_.gradient_groups != 1)
+      throw error("weft::trainer: " + std::to_string(options_.gradient_groups) +
+                      " gradient groups for a program with " + std::to_string(copies()) +
+                      " copies of the model, each of which has a group of its own; leave gradient_groups at 1",
                   {.rank = door_.rank()});
     int const groups = options_.gradient_groups;
     if (groups < 1 || (groups > 1 && pipelines > 1) || program.micro_batches % groups != 0)
@@ -286,12 +302,8 @@ class trainer {
                   " tokens, so it has no mean loss; set token_batch::counted_tokens to the number of targets >= 0");
   }
 
-  [[nodiscard]] std::vector<int> rank_of_stage() const {
-    std::vector<int> ranks;
-    for (int stage = 0; stage < program_.view().stages(); ++stage)
-      ranks.push_back(program_.view().graph.rank_of(stage));
-    return ranks;
-  }
+  /// Of the model, in each pipeline.
+  [[nodiscard]] int copies() const { return program_.view().graph.copies; }
 
   /// Plays a part of a batch: micro-batches [first, first + batch.micro_batches) of `micro_batches`.
   void forward(model::token_batch batch, int micro_batches, int first) {

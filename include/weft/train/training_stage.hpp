@@ -12,6 +12,7 @@
 #include <weft/pipeline/stage_context.hpp>
 #include <weft/schedule/program_view.hpp>
 #include <weft/topology/partition.hpp>
+#include <weft/topology/stage_graph.hpp>
 #include <weft/train/adamw.hpp>
 #include <weft/train/gradient_reduction.hpp>
 #include <weft/train/replica.hpp>
@@ -35,7 +36,10 @@ namespace weft::inline v1::train {
 ///
 /// NORM adds the squares of all gradients in (name, block of 65,536 elements) order, in double: one rank computes each
 /// block, an all-reduce adds zeros to it, and every rank adds the blocks in the same order. No split over ranks can
-/// change a bit of it. Tied parameters count once, replicas too.
+/// change a bit of it. Tied parameters count once, replicas and copies of the model too.
+///
+/// Where a pipeline holds the model twice, a rank has one stage of each copy; their numbers differ, so that nothing
+/// below the engine needs to know of copies.
 template <class Model, class Real, class Space>
 class training_stage {
  public:
@@ -44,21 +48,27 @@ class training_stage {
   using context = stage_context<Space>;
   using store_type = parameters::parameter_store<Real, Space>;
 
-  /// `ranks` must outlive it. `gradient_groups` and `reduction`: see trainer_options. Does not communicate.
+  /// `ranks` must outlive it; `graph` is only read here. `gradient_groups` and `reduction`: see trainer_options. Does
+  /// not communicate.
   training_stage(replica const& ranks, std::vector<topology::layer_range> const& layers,
-                 std::vector<int> const& rank_of_stage, model::extents const& extents, std::uint64_t seed,
+                 topology::stage_graph_view const& graph, model::extents const& extents, std::uint64_t seed,
                  double deadline, int gradient_groups = 1, collective::all_reduce_choice const& reduction = {})
       : ranks_(ranks),
         door_(ranks.pipeline()),
         deadline_(deadline),
         lock_while_building_(door_.launch_lock()),
-        model_(layers, stages_of(rank_of_stage, door_.rank()), extents, seed, Space{}, gradient_groups),
-        reduction_(model_.parameters(), model_.layer_of_entry(), ranks.data(), reduction, deadline) {
+        model_(layers, stages_of(graph, door_.rank()), extents, seed, Space{}, gradient_groups),
+        reduction_(model_.parameters(), model_.layer_of_entry(), ranks.holders_of_stage(), reduction, deadline) {
     lay_out_blocks(layers);
-    find_tied(layers, rank_of_stage);
-    for (std::size_t stage = 0; stage < layers.size(); ++stage)
-      if (layers[stage].last == Model::layer_count && layers[stage].first < Model::layer_count)
-        head_rank_ = rank_of_stage[stage];
+    find_tied(layers, graph);
+    for (int stage = 0; stage < graph.stages; ++stage) {
+      if (graph.rank_of(stage) == door_.rank()) counted_stages_.push_back(stage);
+      auto const& range = layers[static_cast<std::size_t>(stage)];
+      if (range.last != Model::layer_count || range.first == Model::layer_count) continue;
+      head_rank_ = graph.rank_of(stage);
+      for (int copy = 0; copy < graph.copies; ++copy)
+        has_head_ = has_head_ || graph.rank_of(stage, copy) == door_.rank();
+    }
     lock_while_building_ = {};
   }
 
@@ -76,14 +86,14 @@ class training_stage {
     model_.backward_weight(where, in, gradient_out);
   }
 
-  /// Over the data axis: begins, and does not wait. Over use sites of tied parameters: communicates with the ranks that
-  /// hold another one; the first call of a step does all sites of this rank.
+  /// Over copies of the model and the data axis: begins, and does not wait; where there are both, one sum over all
+  /// begins with the copies'. Over use sites of tied parameters: communicates with the ranks that hold another one; the
+  /// first call of a step does all sites of this rank.
   void reduce_gradient(int stage, int group) {
-    if (group == static_cast<int>(schedule::reduction::data)) {
+    if (group == static_cast<int>(schedule::reduction::tied))
+      reduce_tied();
+    else if (group == static_cast<int>(ranks_.copies() > 1 ? schedule::reduction::copies : schedule::reduction::data))
       reduction_.start(door_, space_, stage);
-      return;
-    }
-    reduce_tied();
   }
 
   /// Moves gradients that are on their way, between other waits. Does not block.
@@ -199,10 +209,12 @@ class training_stage {
   [[nodiscard]] Space const& space() const { return space_; }
 
  private:
-  static std::vector<int> stages_of(std::vector<int> const& rank_of_stage, int rank) {
+  /// Ascending, of all copies: the same order on all ranks that hold the same stages.
+  static std::vector<int> stages_of(topology::stage_graph_view const& graph, int rank) {
     std::vector<int> mine;
-    for (std::size_t stage = 0; stage < rank_of_stage.size(); ++stage)
-      if (rank_of_stage[stage] == rank) mine.push_back(static_cast<int>(stage));
+    for (int stage = 0; stage < graph.stages; ++stage)
+      for (int copy = 0; copy < graph.copies; ++copy)
+        if (graph.rank_of(stage, copy) == rank) mine.push_back(stage);
     return mine;
   }
 
@@ -222,22 +234,25 @@ class training_stage {
     blocks_host_ = Kokkos::create_mirror_view(blocks_);
   }
 
-  void find_tied(std::vector<topology::layer_range> const& layers, std::vector<int> const& rank_of_stage) {
+  /// The sites of one copy are added up apart from those of another.
+  void find_tied(std::vector<topology::layer_range> const& layers, topology::stage_graph_view const& graph) {
     using site = typename tied_type::site;
-    std::map<int, std::map<int, site>> groups;  // group -> use site
-    for (std::size_t stage = 0; stage < layers.size(); ++stage)
-      for (auto const& each : model_type::describe(layers[stage]))
-        if (each.tie_group >= 0) groups[each.tie_group][each.use_site].rank = rank_of_stage[stage];
-    for (int accumulator = 0; accumulator < store().gradient_groups(); ++accumulator) {
-      for (auto const& entry : store().entries())
-        if (entry.descriptor.tie_group >= 0)
-          groups[entry.descriptor.tie_group][entry.descriptor.use_site].gradient = store().gradient(entry, accumulator);
-      for (auto const& [group, sites] : groups) {
-        std::vector<site> in_order;
-        for (auto const& [use_site, each] : sites) in_order.push_back(each);
-        tied_.emplace_back(group, std::move(in_order), door_.rank());
+    for (int copy = 0; copy < graph.copies; ++copy)
+      for (int accumulator = 0; accumulator < store().gradient_groups(); ++accumulator) {
+        std::map<int, std::map<int, site>> groups;  // group -> use site
+        for (int stage = 0; stage < graph.stages; ++stage)
+          for (auto const& each : model_type::describe(layers[static_cast<std::size_t>(stage)]))
+            if (each.tie_group >= 0) groups[each.tie_group][each.use_site].rank = graph.rank_of(stage, copy);
+        for (auto const& entry : store().entries())
+          if (entry.descriptor.tie_group >= 0 && graph.rank_of(entry.stage, copy) == door_.rank())
+            groups[entry.descriptor.tie_group][entry.descriptor.use_site].gradient =
+                store().gradient(entry, accumulator);
+        for (auto const& [group, sites] : groups) {
+          std::vector<site> in_order;
+          for (auto const& [use_site, each] : sites) in_order.push_back(each);
+          tied_.emplace_back(group, std::move(in_order), door_.rank());
+        }
       }
-    }
   }
 
   /// This rank's micro-batches are [first, first + batch.micro_batches) of `micro_batches` over all replicas.
@@ -264,7 +279,10 @@ class training_stage {
   [[nodiscard]] std::size_t stop_place() const { return block_count_ + micro_batches_; }
 
   void add_own_blocks() {
-    auto const counts = [](auto const& entry) { return entry.descriptor.use_site == 0 && !entry.descriptor.frozen; };
+    auto const counts = [&](auto const& entry) {
+      return entry.descriptor.use_site == 0 && !entry.descriptor.frozen &&
+             std::find(counted_stages_.begin(), counted_stages_.end(), entry.stage) != counted_stages_.end();
+    };
     for (auto const& entry : store().entries())
       if (counts(entry))
         block_norms(space_, static_cast<Real const*>(store().gradient(entry).data()), entry.elements,
@@ -280,7 +298,7 @@ class training_stage {
   }
 
   void add_own_losses() {
-    if (door_.rank() != head_rank_) return;
+    if (!has_head_) return;
     auto const& sums = model_.loss_sums();
     for (std::size_t micro_batch = 0; micro_batch < own_micro_batches_; ++micro_batch)
       shared_[block_count_ + first_micro_batch_ + micro_batch] = sums[micro_batch];
@@ -308,7 +326,9 @@ class training_stage {
   block_storage blocks_;
   decltype(Kokkos::create_mirror_view(std::declval<block_storage const&>())) blocks_host_;
   std::vector<tied_type> tied_;
-  int head_rank_ = 0;
+  int head_rank_ = 0;                ///< of copy 0
+  bool has_head_ = false;            ///< of any copy
+  std::vector<int> counted_stages_;  ///< those whose copy 0 is here: NORM counts no parameter twice
 
   adamw optimizer_;
   double learning_rate_ = 0.0;
