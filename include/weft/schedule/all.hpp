@@ -36,10 +36,13 @@
 #include <weft/schedule/lower.hpp>
 #include <weft/schedule/lower_options.hpp>
 #include <weft/schedule/make_program.hpp>
+#include <weft/schedule/oldest_read.hpp>
 #include <weft/schedule/one_f_one_b.hpp>
 #include <weft/schedule/op.hpp>
 #include <weft/schedule/passes/all.hpp>
 #include <weft/schedule/picture.hpp>
+#include <weft/schedule/pipedream.hpp>
+#include <weft/schedule/pipedream_2bw.hpp>
 #include <weft/schedule/play.hpp>
 #include <weft/schedule/program.hpp>
 #include <weft/schedule/program_view.hpp>

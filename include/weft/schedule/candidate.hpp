@@ -87,7 +87,7 @@ struct candidate {
 constexpr candidate figures_of_candidate(program_view const& table, schedule_wish const& wish) {
   candidate result;
   result.chunks = table.stages() / table.ranks() > 0 ? table.stages() / table.ranks() : 1;
-  result.copies = table.graph.copies * table.carry.versions;
+  result.copies = table.graph.copies;
   if (!table.work.backward) {
     result.why = left_out::trains_nothing;
     return result;
@@ -98,6 +98,9 @@ constexpr candidate figures_of_candidate(program_view const& table, schedule_wis
     result.why = left_out::cannot_be_played;
     return result;
   }
+  int const versions =
+      found.proof.peak_versions > table.carry.versions ? found.proof.peak_versions : table.carry.versions;
+  result.copies *= versions;
   result.makespan = found.cost.makespan;
   result.longest_span = found.cost.longest_span;
   result.bubble_rate = found.bubble_rate;
@@ -110,7 +113,7 @@ constexpr candidate figures_of_candidate(program_view const& table, schedule_wis
                                                          contexts * static_cast<double>(wish.weight_context_bytes));
     if (bytes > result.bytes) result.bytes = bytes;
   }
-  if (table.carry.versions > 1) {
+  if (table.work.asynchronous || versions > 1) {
     result.why = left_out::keeps_versions;
   } else if (table.graph.copies > wish.copies) {
     result.why = left_out::too_many_copies;
@@ -134,7 +137,8 @@ inline std::string explain(candidate const& found) {
     case left_out::trains_nothing: return "left out: it runs forwards alone";
     case left_out::keeps_versions:
       std::snprintf(text, sizeof text,
-                    "left out: it keeps %d versions of the weights, and trains otherwise than the rest", found.copies);
+                    "left out: it takes steps that do not wait, with %d version%s of the weights: another training",
+                    found.copies, found.copies == 1 ? "" : "s");
       return text;
     case left_out::too_many_copies:
       std::snprintf(text, sizeof text, "left out: it holds %d copies of the weights, and %g may be held", found.copies,

@@ -41,6 +41,20 @@ struct fixed {
   static constexpr void write_table(int ranks, int micro_batches, Writer& put) {
     Values.write_table(ranks, micro_batches, put);
   }
+  [[nodiscard]] static constexpr work_set work_on(int ranks) requires requires(values const& self) { self.work_on(0); }
+  { return Values.work_on(ranks); }
+  [[nodiscard]] static constexpr int steps_of(int ranks, int micro_batches) requires requires(values const& self) {
+    self.steps_of(0, 0);
+  }
+  { return Values.steps_of(ranks, micro_batches); }
+  [[nodiscard]] static constexpr int weight_versions(int rank, int ranks) requires requires(values const& self) {
+    self.weight_versions(0, 0);
+  }
+  { return Values.weight_versions(rank, ranks); }
+  [[nodiscard]] static constexpr int oldest_read(int ranks) requires requires(values const& self) {
+    self.oldest_read(0);
+  }
+  { return Values.oldest_read(ranks); }
   [[nodiscard]] static constexpr repetition repeats(int ranks, int micro_batches) {
     return repetition_of(Values, ranks, micro_batches);
   }

@@ -32,6 +32,9 @@ struct work_set {
   bool asynchronous = false;
   bool stashes_weights = true;  ///< asynchronous: backward reads the weights of its forward, else the newest
   int versions = 1;             ///< asynchronous: how many of a stage's newest weights are kept, at least
+  /// Asynchronous programs that continue a run: STEPs that every stage has made before the program begins and whose
+  /// weights it may still read. Versions count them too: 0 are the oldest of these weights, `steps_before` the newest.
+  int steps_before = 0;
 };
 
 /// What is in flight between two turns of the program; none for flushing schedules.

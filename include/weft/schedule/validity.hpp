@@ -33,6 +33,12 @@ enum class rule : std::uint8_t {
   takes_no_limit,
   limit_holds_one,        ///< memory_limit < 1
   kept_is_a_percentage,   ///< kept_percent outside 0 .. 100
+  takes_no_steps,         ///< by name: steps for a schedule whose table is one step
+  needs_a_step,           ///< asynchronous: steps < 0
+  steps_divide,           ///< asynchronous: as many micro-batches for each step
+  steps_hold_warm_up,     ///< 2BW: a step has fewer micro-batches than the first rank's warm-up
+  steps_before_fit,       ///< asynchronous: steps before the table outside 0 .. the oldest that it reads
+  versions_fit,           ///< asynchronous: more versions than a byte counts
   needs_known_name,       ///< there is no such schedule
   too_many_stages,        ///< more than an action can number (65,535)
   too_many_micro_batches  ///< more messages than fit an index
@@ -84,6 +90,12 @@ constexpr char const* words_of(rule broken) {
     case rule::takes_no_limit: return WEFT_WORDS_TAKES_NO_LIMIT;
     case rule::limit_holds_one: return WEFT_WORDS_LIMIT_HOLDS_ONE;
     case rule::kept_is_a_percentage: return WEFT_WORDS_KEPT_IS_A_PERCENTAGE;
+    case rule::takes_no_steps: return WEFT_WORDS_TAKES_NO_STEPS;
+    case rule::needs_a_step: return WEFT_WORDS_NEEDS_A_STEP;
+    case rule::steps_divide: return WEFT_WORDS_STEPS_DIVIDE;
+    case rule::steps_hold_warm_up: return WEFT_WORDS_STEPS_HOLD_WARM_UP;
+    case rule::steps_before_fit: return WEFT_WORDS_STEPS_BEFORE_FIT;
+    case rule::versions_fit: return WEFT_WORDS_VERSIONS_FIT;
     case rule::needs_known_name: return WEFT_WORDS_NEEDS_KNOWN_NAME;
     case rule::too_many_stages: return WEFT_WORDS_TOO_MANY_STAGES;
     case rule::too_many_micro_batches: return WEFT_WORDS_TOO_MANY_MICRO_BATCHES;
@@ -94,7 +106,7 @@ constexpr char const* words_of(rule broken) {
 /// Whether `nearest` of a rule's finding means anything.
 constexpr bool has_nearest(rule broken) {
   return broken != rule::none && broken != rule::needs_known_name && broken != rule::takes_no_group &&
-         broken != rule::takes_no_waves && broken != rule::takes_no_limit;
+         broken != rule::takes_no_waves && broken != rule::takes_no_limit && broken != rule::takes_no_steps;
 }
 
 /// "weft::schedule::serial: the serial schedule runs on 1 rank; start 1 rank, or ... (asked for 4, nearest legal 1)".

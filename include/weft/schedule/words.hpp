@@ -37,6 +37,16 @@
   "a rank must be able to keep the activations of one micro-batch; use memory_limit 1 or more"
 #define WEFT_WORDS_KEPT_IS_A_PERCENTAGE \
   "what I leaves of an activation until W is a part of it; use kept_percent 1 to 100, or 0 for the default"
+#define WEFT_WORDS_TAKES_NO_STEPS \
+  "a table of this schedule is one optimizer step; leave steps out, or choose an asynchronous one (pipedream-2bw)"
+#define WEFT_WORDS_NEEDS_A_STEP "a table has no optimizer step; use steps 1 or more, or 0 for the default"
+#define WEFT_WORDS_STEPS_DIVIDE "every optimizer step needs as many micro_batches as any other; use a multiple of steps"
+#define WEFT_WORDS_STEPS_HOLD_WARM_UP                                                                            \
+  "with more than one optimizer step, each needs as many micro_batches as the first rank runs before its first " \
+  "backward; use steps x (ranks - 1) micro_batches or more"
+#define WEFT_WORDS_STEPS_BEFORE_FIT \
+  "a table reads no weights older than that many steps; let steps_before count only the steps it still reads"
+#define WEFT_WORDS_VERSIONS_FIT "a version of the weights is counted in one byte; use at most 255 ranks"
 #define WEFT_WORDS_NEEDS_KNOWN_NAME "there is no schedule of this name; choose "
 #define WEFT_WORDS_UNUSED_AXIS \
   "the mesh has more than one rank along an axis that no policy of the plan uses; give that axis 1 rank or remove it"

@@ -39,6 +39,12 @@ class row_writer {
     ++next_;
   }
 
+  /// An action of an asynchronous schedule: F, B, I or W that reads weights made by `version` STEPs (modulo 256).
+  constexpr void at_version(op what, int stage, int micro_batch, int version, int copy = 0) {
+    if (next_ != end_) next_->version = static_cast<std::uint8_t>(version & 255);
+    (*this)(what, stage, micro_batch, copy);
+  }
+
   [[nodiscard]] constexpr int written() const { return static_cast<int>(next_ - first_); }
   [[nodiscard]] constexpr int refused() const { return refused_; }
 
@@ -120,7 +126,25 @@ constexpr int stages_of(Policy const& policy, int ranks) {
     return policy.chunks * ranks;
 }
 
+/// What a policy's table must do; one that does not say so for a number of ranks has the same work on all.
+template <class Policy>
+constexpr work_set work_of(Policy const& policy, int ranks) {
+  if constexpr (requires { policy.work_on(ranks); })
+    return policy.work_on(ranks);
+  else
+    return policy.work;
+}
+
 namespace detail {
+
+/// STEPs that a policy writes for one stage itself, as asynchronous ones do; `lower` adds the others' one.
+template <class Policy>
+constexpr int written_steps(Policy const& policy, int ranks, int micro_batches) {
+  if constexpr (requires { policy.steps_of(ranks, micro_batches); })
+    return policy.steps_of(ranks, micro_batches);
+  else
+    return 0;
+}
 
 /// What the policy's own loops write.
 template <class Policy>
@@ -132,9 +156,9 @@ constexpr program write_rows(int ranks, int micro_batches, Policy const& policy)
   int const copies = Policy::placement::copies;
   topology::stage_graph graph = topology::stage_graph::chain(stages).place(typename Policy::placement{}, ranks);
   weft::detail::buffer<int> room(ranks);
-  for (int which = 0; which < stages * copies; ++which)
-    room[graph.view().rank_of_stage[which]] += passes * micro_batches;
-  program result(policy.name, std::move(graph), micro_batches, policy.work, passes * micro_batches * stages * copies);
+  int const work = passes * micro_batches + written_steps(policy, ranks, micro_batches);
+  for (int which = 0; which < stages * copies; ++which) room[graph.view().rank_of_stage[which]] += work;
+  program result(policy.name, std::move(graph), micro_batches, work_of(policy, ranks), work * stages * copies);
   if constexpr (writes_whole_table<Policy>) {
     table_writer put(room);
     policy.write_table(ranks, micro_batches, put);
