@@ -28,6 +28,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -111,18 +112,37 @@ class model_stage {
 
   /// Copies the batch's tokens to the execution space and checks them; call before a program is played. Throws
   /// weft::error if the batch does not fit the extents or names tokens that the vocabulary lacks.
-  void begin(token_batch const& batch) {
-    check_batch(batch);
-    batch_ = batch;
-    std::size_t const count =
-        static_cast<std::size_t>(batch.sequences) * static_cast<std::size_t>(batch.sequence_length);
-    if (has_embedding_) upload(inputs_, batch.inputs, count);
-    if (has_head_) upload(targets_, batch.targets, count);
-    if (loss_sums_.extent(0) < static_cast<std::size_t>(batch.micro_batches)) {
-      loss_sums_ = decltype(loss_sums_)("weft::loss_sums", static_cast<std::size_t>(batch.micro_batches));
+  void begin(token_batch const& batch) { begin(std::span<token_batch const>(&batch, 1)); }
+
+  /// The same for a program that plays several batches, one or more: its micro-batches are those of the first one, then
+  /// those of the next, of each equally many.
+  void begin(std::span<token_batch const> batches) {
+    std::size_t count = 0;
+    for (token_batch const& each : batches) {
+      check_batch(each);
+      if (each.micro_batches != batches[0].micro_batches)
+        throw error("weft::model_stage: one program plays batches of " + std::to_string(batches[0].micro_batches) +
+                    " and of " + std::to_string(each.micro_batches) +
+                    " micro-batches; cut all of them into equally many");
+      count += tokens_of(each);
+    }
+    batches_.assign(batches.begin(), batches.end());
+    first_token_.clear();
+    if (has_embedding_) make_room(inputs_, count);
+    if (has_head_) make_room(targets_, count);
+    std::size_t next = 0;
+    for (token_batch const& each : batches) {
+      if (has_embedding_) upload(inputs_, each.inputs, next, tokens_of(each));
+      if (has_head_) upload(targets_, each.targets, next, tokens_of(each));
+      first_token_.push_back(static_cast<std::int64_t>(next));
+      next += tokens_of(each);
+    }
+    std::size_t const micro_batches = batches.size() * static_cast<std::size_t>(batches[0].micro_batches);
+    if (loss_sums_.extent(0) < micro_batches) {
+      loss_sums_ = decltype(loss_sums_)("weft::loss_sums", micro_batches);
       loss_sums_host_ = Kokkos::create_mirror_view(loss_sums_);
     }
-    host_sums_.assign(static_cast<std::size_t>(batch.micro_batches), 0.0);
+    host_sums_.assign(micro_batches, 0.0);
     Kokkos::deep_copy(space_, loss_sums_, 0.0);
     execution::fence(space_, "weft::begin");
   }
@@ -431,13 +451,18 @@ class model_stage {
                     "; check how the text was made into tokens");
   }
 
-  void upload(token_view& to, std::int32_t const* from, std::size_t count) {
+  [[nodiscard]] static std::size_t tokens_of(token_batch const& batch) {
+    return static_cast<std::size_t>(batch.sequences) * static_cast<std::size_t>(batch.sequence_length);
+  }
+  static void make_room(token_view& to, std::size_t count) {
     if (to.extent(0) < count)
       to = token_view(Kokkos::view_alloc(std::string("weft::tokens"), Kokkos::WithoutInitializing), count);
+  }
+  void upload(token_view const& to, std::int32_t const* from, std::size_t first, std::size_t count) const {
     if (count == 0) return;
     using device_part = Kokkos::View<std::int32_t*, memory_space, Kokkos::MemoryUnmanaged>;
     using host_part = Kokkos::View<std::int32_t const*, Kokkos::HostSpace, Kokkos::MemoryUnmanaged>;
-    Kokkos::deep_copy(space_, device_part(to.data(), count), host_part(from, count));
+    Kokkos::deep_copy(space_, device_part(to.data() + first, count), host_part(from, count));
   }
 
   stage_data& begin_call(context_type const& where) {
@@ -454,14 +479,27 @@ class model_stage {
     return data;
   }
 
+  /// The batch that a micro-batch of the program belongs to, and its number there.
+  struct batch_place {
+    std::size_t batch;
+    int micro_batch;
+  };
+  [[nodiscard]] batch_place place_of(int micro_batch) const {
+    int const each = batches_[0].micro_batches;
+    return {static_cast<std::size_t>(micro_batch / each), micro_batch % each};
+  }
   [[nodiscard]] extents size_of(int micro_batch) const {
-    return {micro_batch_range(batch_, micro_batch).count, batch_.sequence_length};
+    auto const [batch, inner] = place_of(micro_batch);
+    return {micro_batch_range(batches_[batch], inner).count, batches_[batch].sequence_length};
   }
 
   layer_context<Real, Space> make_context(context_type const& where, stage_data const&, layer_place const& place,
                                           extents size) {
-    sequence_range const range = micro_batch_range(batch_, where.micro_batch());
-    std::int64_t const first_token = static_cast<std::int64_t>(range.first) * batch_.sequence_length;
+    auto const [which, micro_batch] = place_of(where.micro_batch());
+    token_batch const& batch = batches_[which];
+    sequence_range const range = micro_batch_range(batch, micro_batch);
+    std::int64_t const first_token =
+        first_token_[which] + static_cast<std::int64_t>(range.first) * batch.sequence_length;
     layer_context<Real, Space> made{.stage = where,
                                     .blas = blas_,
                                     .size = size,
@@ -469,10 +507,10 @@ class model_stage {
                                     .workspace = arena(workspace_.data()),
                                     .dropout = {}};
     auto const& entries = store_.entries();
-    int const group = accumulator_of(batch_, where.micro_batch());
+    int const group = accumulator_of(batch, micro_batch);
     for (int index = 0; index < place.entries; ++index) {
       auto const& entry = entries[static_cast<std::size_t>(place.first_entry + index)];
-      made.parameters.value[index] = store_.value(entry).data();
+      made.parameters.value[index] = store_.value(entry, where.weights_age()).data();
       made.parameters.gradient[index] = store_.gradient(entry, group).data();
     }
     if (has_embedding_) made.inputs = inputs_.data() + first_token;
@@ -480,9 +518,9 @@ class model_stage {
       made.targets = targets_.data() + first_token;
       made.loss_sum = loss_sums_.data() + where.micro_batch();
     }
-    made.gradient_scale = batch_.counted_tokens > 0 ? 1.0 / static_cast<double>(batch_.counted_tokens) : 0.0;
-    made.dropout = {batch_.training ? dropout_rate_ : 0.0, batch_.seed, batch_.step,
-                    batch_.first_sequence + range.first, place.number};
+    made.gradient_scale = batch.counted_tokens > 0 ? 1.0 / static_cast<double>(batch.counted_tokens) : 0.0;
+    made.dropout = {batch.training ? dropout_rate_ : 0.0, batch.seed, batch.step, batch.first_sequence + range.first,
+                    place.number};
     return made;
   }
 
@@ -533,7 +571,8 @@ class model_stage {
   sum_view loss_sums_;
   decltype(Kokkos::create_mirror_view(std::declval<sum_view const&>())) loss_sums_host_;
   std::vector<double> host_sums_;
-  token_batch batch_;
+  std::vector<token_batch> batches_{token_batch{}};  ///< of the program that is played
+  std::vector<std::int64_t> first_token_{0};
   last_forward last_forward_;
   double dropout_rate_ = 0.0;
   bool has_embedding_ = false;

@@ -22,6 +22,7 @@ namespace weft::inline v1::parameters {
 /// Owns every parameter of this rank's stages, and all that training keeps beside them, in flat buffers at fixed
 /// addresses: value, gradient, first and second moment. Value and moments have two version slots: STEP reads the
 /// current one and writes the next one, `commit` swaps, so a step that must not count is simply not committed.
+/// Asynchronous schedules keep more values of a stage (`keep_values`): a ring, of which STEP overwrites the oldest.
 ///
 /// There is one gradient accumulator per group of micro-batches (`gradient_groups`): what other data ranks hold in a
 /// data-parallel run, and a run on fewer ranks must keep apart to get the same bits.
@@ -64,7 +65,7 @@ class parameter_store {
     std::size_t const size = static_cast<std::size_t>(offset);
     stage_buffers made;
     for (int slot = 0; slot < 2; ++slot) {
-      made.value[slot] = storage("weft::parameter_value", size);
+      made.value.emplace_back("weft::parameter_value", size);
       made.first[slot] = storage("weft::first_moment", size);
       made.second[slot] = storage("weft::second_moment", size);
     }
@@ -74,12 +75,34 @@ class parameter_store {
     return first;
   }
 
+  /// Makes room for `count` values of a stage's parameters, two at least: the newest and those of the STEPs before.
+  /// Call before the first commit, as slots come round.
+  void keep_values(int stage, int count) {
+    for (entry const& each : entries_) {
+      if (each.stage != stage) continue;
+      auto& values = buffers_[static_cast<std::size_t>(each.buffer)].value;
+      while (static_cast<int>(values.size()) < count) values.emplace_back("weft::parameter_value", values[0].extent(0));
+      return;
+    }
+  }
+  /// Values kept of the stage of an entry.
+  [[nodiscard]] int values_of(entry const& which) const { return static_cast<int>(of(which).value.size()); }
+
   [[nodiscard]] std::vector<entry> const& entries() const { return entries_; }
 
-  /// Flat views on one tensor. Those of the other version slot are what STEP writes.
-  [[nodiscard]] view_type value(entry const& which) const { return view(of(which).value[current_], which); }
-  [[nodiscard]] view_type first_moment(entry const& which) const { return view(of(which).first[current_], which); }
-  [[nodiscard]] view_type second_moment(entry const& which) const { return view(of(which).second[current_], which); }
+  /// Flat views on one tensor. Those of the other version slot are what STEP writes. `age`: of how many STEPs before.
+  [[nodiscard]] view_type value(entry const& which, int age = 0) const {
+    auto const& from = of(which);
+    int const slots = static_cast<int>(from.value.size());
+    int const slot = from.newest >= age ? from.newest - age : from.newest - age + slots;
+    return view(from.value[static_cast<std::size_t>(slot)], which);
+  }
+  [[nodiscard]] view_type first_moment(entry const& which) const {
+    return view(of(which).first[of(which).current], which);
+  }
+  [[nodiscard]] view_type second_moment(entry const& which) const {
+    return view(of(which).second[of(which).current], which);
+  }
   [[nodiscard]] view_type gradient(entry const& which, int group = 0) const {
     return view(of(which).gradient[static_cast<std::size_t>(group)], which);
   }
@@ -91,16 +114,25 @@ class parameter_store {
                      static_cast<std::size_t>(end.offset + end.elements - begin.offset));
   }
   [[nodiscard]] int gradient_groups() const { return gradient_groups_; }
-  [[nodiscard]] view_type next_value(entry const& which) const { return view(of(which).value[1 - current_], which); }
+  [[nodiscard]] view_type next_value(entry const& which) const {
+    return view(of(which).value[static_cast<std::size_t>(of(which).next())], which);
+  }
   [[nodiscard]] view_type next_first_moment(entry const& which) const {
-    return view(of(which).first[1 - current_], which);
+    return view(of(which).first[1 - of(which).current], which);
   }
   [[nodiscard]] view_type next_second_moment(entry const& which) const {
-    return view(of(which).second[1 - current_], which);
+    return view(of(which).second[1 - of(which).current], which);
   }
 
   /// Makes what STEP wrote the current state. Every entry must have been stepped or kept since the last commit.
-  void commit() noexcept { current_ = 1 - current_; }
+  void commit() noexcept {
+    for (stage_buffers& each : buffers_) each.turn();
+  }
+  /// The same of one stage.
+  void commit(int stage) noexcept {
+    for (entry const& each : entries_)
+      if (each.stage == stage) return buffers_[static_cast<std::size_t>(each.buffer)].turn();
+  }
 
   /// For entries that STEP leaves alone (frozen ones): the next state is the current one.
   void keep(Space const& space, entry const& which) const {
@@ -120,6 +152,14 @@ class parameter_store {
     for (stage_buffers const& each : buffers_)
       for (storage const& gradient : each.gradient) Kokkos::deep_copy(space, gradient, Real(0));
   }
+  /// The same of one stage.
+  void zero_gradients(Space const& space, int stage) const {
+    for (entry const& each : entries_) {
+      if (each.stage != stage) continue;
+      for (storage const& gradient : of(each).gradient) Kokkos::deep_copy(space, gradient, Real(0));
+      return;
+    }
+  }
 
   /// Fills every current value as its descriptor says, and zeroes moments. A normal number is a function of (seed,
   /// name, logical element), made on the host, so that all ranks, splits and backends start with the same bits.
@@ -131,8 +171,8 @@ class parameter_store {
       write(value(each), host.data());
     }
     for (stage_buffers const& each : buffers_) {
-      Kokkos::deep_copy(each.first[current_], Real(0));
-      Kokkos::deep_copy(each.second[current_], Real(0));
+      Kokkos::deep_copy(each.first[each.current], Real(0));
+      Kokkos::deep_copy(each.second[each.current], Real(0));
     }
   }
 
@@ -150,10 +190,18 @@ class parameter_store {
   static constexpr std::int64_t alignment = 64;
 
   struct stage_buffers {
-    storage value[2];
+    std::vector<storage> value;  // a ring: the newest, and from there backwards the older ones
     storage first[2];
     storage second[2];
     std::vector<storage> gradient;  // one per group
+    int newest = 0;                 // of the values
+    int current = 0;                // of the moments
+
+    [[nodiscard]] int next() const { return newest + 1 < static_cast<int>(value.size()) ? newest + 1 : 0; }
+    void turn() noexcept {
+      newest = next();
+      current = 1 - current;
+    }
   };
 
   [[nodiscard]] stage_buffers const& of(entry const& which) const {
@@ -183,7 +231,6 @@ class parameter_store {
   std::vector<entry> entries_;
   std::vector<stage_buffers> buffers_;
   int gradient_groups_;
-  int current_ = 0;
 };
 
 }  // namespace weft::inline v1::parameters

@@ -41,6 +41,7 @@ struct instruction {
   int slot = 0;
   int weight_slot = 0;
   int group = 0;            ///< of a REDUCE_GRAD: a `schedule::reduction`
+  int weights_age = 0;      ///< how many STEPs of the stage old the weights are that it reads
   port_range in;            ///< stage inputs; of a post, its one port
   port_range out;           ///< stage outputs
   port_range gradient_out;  ///< gradients of the outputs
@@ -289,11 +290,19 @@ class row_compiler {
     made.micro_batch = static_cast<int>(each.micro_batch);
     made.slot = each.slot;
     made.group = each.group;
+    if (program_.work.asynchronous) made.weights_age = weights_age(each);
     if (facts.is_post)
       add_post(each, made);
     else if (facts.is_compute)
       add_compute(row, position, made);
     list_.instructions.push_back(made);
+  }
+
+  /// Versions come modulo 256. Counts STEPs as the row is read.
+  int weights_age(schedule::action const& each) {
+    int& steps = steps_.try_emplace({each.copy, each.stage}, program_.work.steps_before).first->second;
+    if (each.what == schedule::op::step) ++steps;
+    return schedule::traits_of(each.what).is_compute ? (steps - each.version) & 255 : 0;
   }
 
   schedule::program_view program_;
@@ -304,6 +313,7 @@ class row_compiler {
   std::map<boundary_key, port> boundaries_;
   std::map<std::tuple<int, bool>, std::vector<int>> free_;
   std::map<std::tuple<int, int, int>, int> activation_slot_;
+  std::map<std::tuple<int, int>, int> steps_;  // of asynchronous programs, per (copy, stage)
 };
 
 }  // namespace detail

@@ -185,7 +185,7 @@ class pipeline final : private progress_source {
     collect_free(each.out, out_);
     collect_arrived(each.gradient_out, gradient_out_, 1, each);
     collect_free(each.gradient_in, gradient_in_);
-    context_.set(each.stage, each.micro_batch, each.slot, each.weight_slot);
+    context_.set(each.stage, each.micro_batch, each.slot, each.weight_slot, each.weights_age);
     launch_turn const turn{launch_ = door_.launch_lock()};
     profiling::region const named(has_tool_, each.what, each.stage, each.micro_batch);
     double const begin = options_.record_times ? now() : 0.0;

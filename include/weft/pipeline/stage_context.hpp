@@ -33,6 +33,9 @@ class stage_context {
   /// does both and no I and W come apart.
   [[nodiscard]] int weight_slot() const { return weight_slot_; }
 
+  /// Which weights to read: 0, the newest, or those of so many STEPs of the stage before (asynchronous programs).
+  [[nodiscard]] int weights_age() const { return weights_age_; }
+
   /// The instance to launch on. The engine fences it once after the call, before anything is sent.
   [[nodiscard]] ExecutionSpace const& space() const { return space_; }
 
@@ -42,11 +45,12 @@ class stage_context {
     if (source_ != nullptr) source_->progress();
   }
 
-  void set(int stage, int micro_batch, int slot, int weight_slot) {
+  void set(int stage, int micro_batch, int slot, int weight_slot, int weights_age = 0) {
     stage_ = stage;
     micro_batch_ = micro_batch;
     slot_ = slot;
     weight_slot_ = weight_slot;
+    weights_age_ = weights_age;
   }
 
  private:
@@ -56,6 +60,7 @@ class stage_context {
   int micro_batch_ = 0;
   int slot_ = 0;
   int weight_slot_ = 0;
+  int weights_age_ = 0;
 };
 
 }  // namespace weft::inline v1
