@@ -146,7 +146,7 @@ class chrome_writer {
                         : facts.is_compute ? (facts.is_forward_direction ? "forward" : "backward")
                                            : "collective") +
                        R"(","args":{"op":)" + json_string(facts.letters) + ",\"step\":" + std::to_string(each.step);
-    if (each.what.what != schedule::op::norm) text += ",\"stage\":" + std::to_string(each.what.stage);
+    if (schedule::has_stage(each.what.what)) text += ",\"stage\":" + std::to_string(each.what.stage);
     if (facts.is_compute || facts.is_post)
       text +=
           ",\"micro-batch\":" + std::to_string(each.what.micro_batch) + ",\"slot\":" + std::to_string(each.what.slot);

@@ -13,8 +13,8 @@
 
 namespace weft::inline v1::schedule {
 
-/// NORM is of all stages at once.
-constexpr bool has_stage(op what) { return what != op::none && what != op::norm; }
+/// NORM, PARTIAL_NORM and VALIDATE are of all stages at once.
+constexpr bool has_stage(op what) { return what != op::none && !is_of_rank(what); }
 
 /// What comes once a step has none.
 constexpr bool has_micro_batch(op what) { return traits_of(what).is_compute || traits_of(what).is_post; }

@@ -68,7 +68,7 @@ inline std::string explain(csv_problem const& found) {
     case csv_fault::unknown_action:
       return at +
              "is not a known action; use F, B, I, W, R, SEND_F, RECV_F, SEND_B, RECV_B, "
-             "REDUCE_GRAD, UNSHARD, RESHARD, NORM or STEP";
+             "REDUCE_GRAD, UNSHARD, RESHARD, NORM, STEP, PARTIAL_NORM or VALIDATE";
     case csv_fault::no_micro_batch: return at + "does not end with a micro-batch; write <stage><action><micro-batch>";
     case csv_fault::negative_micro_batch: return at + "micro-batch " + value + " is below 0; they count from 0";
     case csv_fault::number_too_large: return at + "a number does not fit; stages end at 65534, micro-batches at 2^20";
@@ -147,6 +147,7 @@ class csv_reader {
       graph.place(topology::placement::map{rank_of_stage.data()}, rows);
     work_set work = options.work;
     if (options.infer_work) work.backward = any_backward;
+    if (options.infer_work) work.post_validated = any_backward && any_validation;
     result.table = program(options.name, static_cast<topology::stage_graph&&>(graph), micro_batches, work, cells);
     int next = 0;
     for (int rank = 0; rank < rows; ++rank) {
@@ -192,6 +193,7 @@ class csv_reader {
             if (pair[index].stage > largest_stage) largest_stage = pair[index].stage;
             if (pair[index].micro_batch > largest_micro_batch) largest_micro_batch = pair[index].micro_batch;
             if (pair[index].what == op::backward || pair[index].what == op::backward_input) any_backward = true;
+            if (pair[index].what >= op::partial_norm) any_validation = true;
             ++cells;
           } else if (!store(pair[index], cell, row, column, kept++)) {
             return false;
@@ -218,7 +220,7 @@ class csv_reader {
       bool const second =
           read_cell.micro_batch < 0 ? read_cell.stage % rows != row : read_cell.micro_batch >= micro_batch_count / 2;
       made.copy = second ? 1 : 0;
-    } else if (made.what != op::norm) {
+    } else if (!is_of_rank(made.what)) {
       int& rank = rank_of_stage[read_cell.stage];
       if (rank >= 0 && rank != row)
         return complain(csv_fault::stage_on_two_ranks, row + 1, column, cell, read_cell.stage, rank + 1);
@@ -249,10 +251,11 @@ class csv_reader {
 
   constexpr bool read_one(std::string_view token, std::string_view cell, int row, int column, csv_cell& out) {
     std::size_t at = 0;
-    if (token == "NORM") {
-      out = csv_cell{op::norm, 0, -1};
-      return true;
-    }
+    for (op const what : {op::norm, op::partial_norm, op::validate})
+      if (token == traits_of(what).letters) {
+        out = csv_cell{what, 0, -1};
+        return true;
+      }
     if (!read_number(token, at, out.stage)) return complain(csv_fault::no_stage_number, row, column, cell);
     if (out.stage < 0 || out.stage >= 65535) return complain(csv_fault::number_too_large, row, column, cell);
     std::size_t const begin = at;
@@ -323,6 +326,7 @@ class csv_reader {
   int largest_stage = -1;
   int largest_micro_batch = -1;
   bool any_backward = false;
+  bool any_validation = false;
   int stage_count = 0;
   int micro_batch_count = 0;
   weft::detail::buffer<int> rank_of_stage;
@@ -351,7 +355,7 @@ inline program read_csv(std::string_view text, csv_options const& options = {}) 
 inline std::string write_csv(program_view const& program) {
   std::string text;
   auto const write = [&text](action const& cell) {
-    if (cell.what != op::norm) text += std::to_string(cell.stage);
+    if (!is_of_rank(cell.what)) text += std::to_string(cell.stage);
     text += traits_of(cell.what).letters;
     if (cell.what < op::reduce_gradient) text += std::to_string(cell.micro_batch);
   };

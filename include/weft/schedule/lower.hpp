@@ -8,6 +8,7 @@
 #include <weft/schedule/passes/assign_slots.hpp>
 #include <weft/schedule/passes/defer_receives.hpp>
 #include <weft/schedule/passes/hoist_receives.hpp>
+#include <weft/schedule/passes/post_validate.hpp>
 #include <weft/schedule/play.hpp>
 #include <weft/schedule/program.hpp>
 #include <weft/schedule/table.hpp>
@@ -23,10 +24,16 @@ constexpr program lower_once(program_view const& table, lower_options const& opt
     program result(table.name, topology::stage_graph::copy_of(table.graph), table.micro_batches, table.work,
                    work.action_count());
     if (!work.write(result)) continue;
-    if (options.receives == receive_time::early) return result;
+    bool const validates = options.norm == norm_kind::post_validated;
+    if (options.receives == receive_time::early) {
+      if (!validates) return result;
+      return passes::post_validate(result.view());
+    }
     program const deferred = passes::defer_receives(result.view());
     program const ordered = passes::hoist_receives(deferred.view(), options.send_slots);
-    return passes::assign_slots(ordered.view(), options.send_slots);
+    program slotted = passes::assign_slots(ordered.view(), options.send_slots);
+    if (!validates) return slotted;
+    return passes::post_validate(slotted.view());
   }
 }
 
@@ -41,7 +48,7 @@ constexpr table_size lowered_size(int ranks, int micro_batches, lower_options co
   for (int const channel : lines.of_post) posts += channel != 0;
   posts /= graph.view().copies;
   int const backward = !Policy::work.backward ? 0 : (Policy::splits_backward ? 2 : 1) + (options.recompute ? 1 : 0);
-  int const ends = Policy::work.backward ? 4 * stages + ranks : 0;
+  int const ends = Policy::work.backward ? 4 * stages + 2 * ranks : 0;
   return table_size{ranks, graph.view().stages, graph.view().copies, graph.view().edge_count,
                     micro_batches * (graph.view().stages * (1 + backward) + posts) + ends};
 }

@@ -12,6 +12,12 @@ namespace weft::inline v1::schedule {
 /// Which stages hold parameters that other stages hold too, and so take part in a REDUCE_GRAD.
 enum class tied_stages : std::uint8_t { none, first_and_last };
 
+/// How a rank learns the gradient norm that decides about its STEPs.
+enum class norm_kind : std::uint8_t {
+  synchronous,    ///< NORM: all ranks wait for the last one
+  post_validated  ///< PARTIAL_NORM and VALIDATE: no rank waits, and what was wrong is undone (passes/post_validate.hpp)
+};
+
 /// When a receive is posted.
 enum class receive_time : std::uint8_t {
   early,  ///< as soon as a slot is free: hides hops best, and fits transports that match by tag (MPI)
@@ -33,6 +39,7 @@ struct lower_options {
   int send_slots = 2;                              ///< output buffers per direction of an edge, to begin with
   int receive_ahead = 1;                           ///< forward receives posted beyond the micro-batches in flight
   receive_time receives = receive_time::early;
+  norm_kind norm = norm_kind::synchronous;  ///< training programs with an optimizer only
 };
 
 }  // namespace weft::inline v1::schedule

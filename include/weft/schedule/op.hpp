@@ -25,10 +25,15 @@ enum class op : std::uint8_t {
   unshard,           ///< UNSHARD
   reshard,           ///< RESHARD
   norm,              ///< NORM: the global gradient norm; all ranks take part
-  step               ///< STEP: the optimizer, on one stage's parameters
+  step,              ///< STEP: the optimizer, on one stage's parameters
+  partial_norm,      ///< PARTIAL_NORM: in NORM's place, of this rank and those before it; no wait for the others
+  validate           ///< VALIDATE: the step before, now that all ranks' norms are known; it may undo what came since
 };
 
-inline constexpr int op_count = static_cast<int>(op::step) + 1;
+inline constexpr int op_count = static_cast<int>(op::validate) + 1;
+
+/// Ops of a rank, not of one of its stages.
+constexpr bool is_of_rank(op what) { return what == op::norm || what == op::partial_norm || what == op::validate; }
 
 /// What an op consumes and produces; generic code asks these in place of switching over `op`.
 struct op_facts {
@@ -62,6 +67,8 @@ template <> inline constexpr op_facts op_traits<op::unshard>         {"UNSHARD",
 template <> inline constexpr op_facts op_traits<op::reshard>         {"RESHARD",     false, false, false, false, false, false, false, false, false, false};
 template <> inline constexpr op_facts op_traits<op::norm>            {"NORM",        false, false, false, false, false, false, false, false, false, false};
 template <> inline constexpr op_facts op_traits<op::step>            {"STEP",        false, false, false, false, false, false, false, false, false, false};
+template <> inline constexpr op_facts op_traits<op::partial_norm>    {"PARTIAL_NORM",false, false, false, false, false, false, false, false, false, false};
+template <> inline constexpr op_facts op_traits<op::validate>        {"VALIDATE",    false, false, false, false, false, false, false, false, false, false};
 // clang-format on
 
 /// `op_traits` for an op known only at run time.
@@ -81,7 +88,9 @@ constexpr op_facts const& traits_of(op which) {
                                                &op_traits<op::unshard>,
                                                &op_traits<op::reshard>,
                                                &op_traits<op::norm>,
-                                               &op_traits<op::step>};
+                                               &op_traits<op::step>,
+                                               &op_traits<op::partial_norm>,
+                                               &op_traits<op::validate>};
   return *table[static_cast<int>(which)];
 }
 

@@ -69,6 +69,7 @@ class program {
   constexpr void set_recomputes(bool recomputes) { recomputes_ = recomputes; }
   constexpr void set_reduces_over_data(bool reduces) { work_.reduces_over_data = reduces; }
   constexpr void set_reduces_over_copies(bool reduces) { work_.reduces_over_copies = reduces; }
+  constexpr void set_post_validated(bool validated) { work_.post_validated = validated; }
   constexpr void set_reduces_ties(bool reduces) { work_.reduces_ties = reduces; }
 
   [[nodiscard]] constexpr int action_count() const { return size_; }

@@ -25,6 +25,7 @@ struct work_set {
   int frozen_prefix_stages = 0;      ///< stages below this one have F alone
   bool reduces_over_data = false;    ///< every other stage has one REDUCE_GRAD over the data axis
   bool reduces_over_copies = false;  ///< every trained stage of every copy has one REDUCE_GRAD among the copies
+  bool post_validated = false;       ///< PARTIAL_NORM in place of NORM, and VALIDATE (passes/post_validate.hpp)
   bool reduces_ties = false;         ///< the first and the last stage have one REDUCE_GRAD of tied parameters
 
   /// STEP follows single backwards, not the last one alone: PipeDream, 2BW. `action::version` of F, B, I and W then

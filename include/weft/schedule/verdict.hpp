@@ -32,24 +32,27 @@ enum class defect : std::uint8_t {
   missing_backward,
   missing_weight,
   backward_before_forward,
-  weight_before_input,  ///< W before its I
-  two_copies,           ///< one micro-batch on two copies of the model
-  torn_pair,            ///< a half of a fused pair without the other half beside it
-  wrong_version,        ///< reads weights that are not kept, or other weights than its forward did
-  recompute_misplaced,  ///< R before its F, twice, or not followed by its backward
-  input_not_ready,      ///< needs a stage on the same rank that runs later in the row
-  step_too_early,       ///< REDUCE_GRAD or STEP before the stage's last backward
-  duplicate_reduction,  ///< a second REDUCE_GRAD of one kind for one stage
-  missing_reduction,    ///< a stage without it, in a program that reduces over the data axis
-  duplicate_step,       ///< a second STEP of one stage
-  empty_step,           ///< asynchronous: STEP without a new gradient
-  missing_step,         ///< a trained stage without STEP although some rank has NORM or STEP, or a gradient never used
-  duplicate_norm,       ///< a second NORM on one rank
-  missing_norm,         ///< a rank without NORM although some rank has NORM or STEP
-  norm_too_early,       ///< NORM before the rank's last backward or REDUCE_GRAD
-  norm_after_step,      ///< NORM behind a STEP, which needs its result
-  collective_order,     ///< two ranks meet in the same collectives in different orders, or not equally often
-  duplicate_message,    ///< a send or a receive posted twice
+  weight_before_input,   ///< W before its I
+  two_copies,            ///< one micro-batch on two copies of the model
+  torn_pair,             ///< a half of a fused pair without the other half beside it
+  wrong_version,         ///< reads weights that are not kept, or other weights than its forward did
+  recompute_misplaced,   ///< R before its F, twice, or not followed by its backward
+  input_not_ready,       ///< needs a stage on the same rank that runs later in the row
+  step_too_early,        ///< REDUCE_GRAD or STEP before the stage's last backward
+  duplicate_reduction,   ///< a second REDUCE_GRAD of one kind for one stage
+  missing_reduction,     ///< a stage without it, in a program that reduces over the data axis
+  duplicate_step,        ///< a second STEP of one stage
+  empty_step,            ///< asynchronous: STEP without a new gradient
+  missing_step,          ///< a trained stage without STEP although some rank has NORM or STEP, or a gradient never used
+  duplicate_norm,        ///< a second NORM on one rank
+  missing_norm,          ///< a rank without NORM although some rank has NORM or STEP
+  norm_too_early,        ///< NORM before the rank's last backward or REDUCE_GRAD
+  norm_after_step,       ///< NORM behind a STEP, which needs its result
+  duplicate_validation,  ///< a second VALIDATE on one rank
+  missing_validation,    ///< a rank without VALIDATE in a program whose steps are validated afterwards
+  validation_too_late,   ///< VALIDATE behind something that cannot be undone: anything but F and posts
+  collective_order,      ///< two ranks meet in the same collectives in different orders, or not equally often
+  duplicate_message,     ///< a send or a receive posted twice
   missing_send,
   missing_receive,
   send_before_compute,  ///< posted before the action that fills it
@@ -58,9 +61,10 @@ enum class defect : std::uint8_t {
   slot_in_use,  ///< taken again before its last reader
   wrong_slot,   ///< W reads another slot than its I filled
   tag_out_of_range,
-  order_mismatch,  ///< sends and receives of one edge in different orders
-  pair_mismatch,   ///< the same of two ranks, over all edges: under `in_issue_order`, where nothing else tells them
-                   ///< apart
+  receive_too_early,  ///< posted before VALIDATE for a message that is sent behind the sender's
+  order_mismatch,     ///< sends and receives of one edge in different orders
+  pair_mismatch,      ///< the same of two ranks, over all edges: under `in_issue_order`, where nothing else tells them
+                      ///< apart
   deadlock
 };
 
@@ -112,7 +116,7 @@ inline std::string letters_of(op what) { return traits_of(what).letters; }
 inline std::string explain(verdict const& found) {
   auto const number = [](int value) { return std::to_string(value); };
   auto const cell = [&](op what, int stage, int micro_batch) {
-    if (what == op::norm) return letters_of(what);
+    if (is_of_rank(what)) return letters_of(what);
     if (what == op::reduce_gradient || what == op::step) return number(stage) + letters_of(what);
     return number(stage) + letters_of(what) + number(micro_batch);
   };
@@ -169,13 +173,20 @@ inline std::string explain(verdict const& found) {
     case defect::missing_step:
       return "stage " + number(found.stage) + " has gradients that no STEP uses; add STEP on rank " +
              number(found.rank) + " after them";
-    case defect::duplicate_norm: return at + "a second NORM on one rank, which no other rank answers; keep one";
+    case defect::duplicate_norm:
+      return at + "a second " + letters_of(found.action) + " on one rank, which no other rank answers; keep one";
     case defect::missing_norm:
-      return "rank " + number(found.rank) +
-             " has no NORM although the program has NORM or STEP; all ranks take part, so add one before its STEPs";
+      return "rank " + number(found.rank) + " has no " + letters_of(found.action) + " although the program has " +
+             letters_of(found.action) + " or STEP; all ranks take part, so add one before its STEPs";
     case defect::norm_too_early:
       return at + "comes before the rank's last backward or REDUCE_GRAD; move it behind them";
     case defect::norm_after_step: return at + "comes after a STEP, which needs its result; move it before";
+    case defect::duplicate_validation: return at + "a second VALIDATE on one rank; keep one";
+    case defect::missing_validation:
+      return "rank " + number(found.rank) +
+             " has no VALIDATE although its steps are validated afterwards; add one before its first backward";
+    case defect::validation_too_late:
+      return at + "comes after a backward or a collective, which cannot be undone; move it before";
     case defect::collective_order:
       return at + "stands where rank " + number(found.peer) +
              " has another collective of the two, or none; give both ranks the same collectives in one order";
@@ -201,6 +212,9 @@ inline std::string explain(verdict const& found) {
     case defect::order_mismatch:
       return at + "is message " + number(found.value) + " of its edge where rank " + number(found.peer) +
              " has it as message " + number(found.limit) + "; post both sides in one order";
+    case defect::receive_too_early:
+      return at + "is posted before VALIDATE for a message that rank " + number(found.peer) +
+             " sends behind its own, so that a redo would take another one for it; post it behind VALIDATE";
     case defect::pair_mismatch:
       return at + "is the message " + number(found.value) + " from rank " + number(found.peer) +
              " here, which sends another one then, and nothing but the order tells them apart; post both sides in one "

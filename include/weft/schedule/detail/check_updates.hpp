@@ -9,10 +9,17 @@
 
 namespace weft::inline v1::schedule::detail {
 
-/// The rules about what ends a step: REDUCE_GRAD, NORM and STEP.
+/// F and the posts, which a redo does again, may stand before VALIDATE; nothing else may.
+constexpr bool may_not_precede_validation(op what) {
+  bool const is_post = what >= op::send_forward && what <= op::receive_backward;
+  return what != op::none && what != op::forward && !is_post;
+}
+
+/// The rules about what ends a step: REDUCE_GRAD, NORM and STEP, and VALIDATE, which ends the one before.
 ///
 /// NORM belongs to a rank, not to a stage: every rank takes part in it, so that one too few or too many hangs the run.
-/// An asynchronous program has none, and its STEPs stand between backwards.
+/// PARTIAL_NORM stands in its place where steps are validated afterwards. An asynchronous program has none, and its
+/// STEPs stand between backwards.
 template <class Store>
 class update_check {
  public:
@@ -54,8 +61,15 @@ class update_check {
     if (++count > 1) report.at(defect::duplicate_reduction, rank, cell);
   }
 
-  constexpr void norm(defect_report& report, int rank, action const* cell) {
-    if (!program.work.backward || program.work.asynchronous) report.at(defect::unexpected_action, rank, cell);
+  /// NORM, PARTIAL_NORM or VALIDATE.
+  constexpr void of_rank(defect_report& report, int rank, action const* cell) {
+    bool const fits = (cell->what == op::norm) != program.work.post_validated;
+    if (!fits || !program.work.backward || program.work.asynchronous) report.at(defect::unexpected_action, rank, cell);
+    if (cell->what == op::validate) {
+      if (validated_at >= 0) report.at(defect::duplicate_validation, rank, cell);
+      if (validated_at < 0) validated_at = static_cast<int>(cell - program.row(rank).begin());
+      return;
+    }
     if (norm_at >= 0) report.at(defect::duplicate_norm, rank, cell);
     if (norm_at < 0) norm_at = static_cast<int>(cell - program.row(rank).begin());
   }
@@ -73,8 +87,10 @@ class update_check {
           what == op::reduce_gradient)
         report.at(defect::norm_too_early, rank, row.begin() + norm_at);
     }
+    if (program.work.post_validated) end_of_validated_row(report, rank);
     norm_at = -1;
     step_at = -1;
+    validated_at = -1;
   }
 
   /// After the last row.
@@ -82,7 +98,7 @@ class update_check {
     work_set const& work = program.work;
     if (has_optimizer && !work.asynchronous && without_norm >= 0 &&
         report.at(defect::missing_norm, without_norm, nullptr))
-      report.found.action = op::norm;
+      report.found.action = work.post_validated ? op::partial_norm : op::norm;
     for (int which = 0; which < ended_at.size(); ++which) {
       int const stage = which % program.stages();
       if (!has_backward(stage)) continue;
@@ -102,6 +118,19 @@ class update_check {
   }
 
  private:
+  /// VALIDATE may undo what stands before it, and knows how to do forwards again, and their posts, but nothing else.
+  constexpr void end_of_validated_row(defect_report& report, int rank) const {
+    row_view const row = program.row(rank);
+    if (validated_at < 0) {
+      if ((norm_at >= 0 || step_at >= 0) && report.at(defect::missing_validation, rank, nullptr))
+        report.found.action = op::validate;
+      return;
+    }
+    for (int index = 0; index < validated_at; ++index)
+      if (may_not_precede_validation(row[index].what))
+        report.at(defect::validation_too_late, rank, row.begin() + validated_at);
+  }
+
   /// Ranks that reduce tied parameters meet in each of their REDUCE_GRADs, so all have as many of them.
   constexpr void check_ties(defect_report& report) const {
     int first = -1;
@@ -160,8 +189,9 @@ class update_check {
   }
 
   program_view program;
-  int norm_at = -1;  ///< of the row that is read: position of its NORM
-  int step_at = -1;  ///< and of its first STEP
+  int norm_at = -1;       ///< of the row that is read: position of its NORM
+  int step_at = -1;       ///< and of its first STEP
+  int validated_at = -1;  ///< of its VALIDATE
   int without_norm = -1;
   bool has_optimizer = false;  ///< some rank has NORM or STEP
 

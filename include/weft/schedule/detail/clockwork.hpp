@@ -209,8 +209,9 @@ class clockwork {
       return true;
     }
     double length = 0.0;
-    if (cell.what == op::norm) {
-      double const ready = norm_ready(rank);
+    bool const is_norm = cell.what == op::norm || cell.what == op::partial_norm;
+    if (is_norm) {
+      double const ready = norm_ready(rank, cell.what == op::norm ? model.norm_waits : norm_wait::rank_before);
       if (ready < 0.0) return false;
       if (ready > begin) begin = ready;
       length = model.norm;
@@ -224,7 +225,7 @@ class clockwork {
     end = cell.what == op::step ? elapse(rank, begin, length) : begin + length;
     time.busy += end - begin;
     clock[rank] = end;
-    if (cell.what == op::norm) note_norm(rank, end);
+    if (is_norm) note_norm(rank, end);
     return true;
   }
 
@@ -454,7 +455,7 @@ class clockwork {
       row_begin[rank] = total;
       total += row.size;
       for (action const& cell : row) {
-        if (cell.what == op::norm) ++norm_count[rank];
+        if (cell.what == op::norm || cell.what == op::partial_norm) ++norm_count[rank];
         if (cell.what == op::reduce_gradient && cell.group == static_cast<std::uint8_t>(reduction::tied))
           ++tied_count[cell.copy * program.graph.stages + cell.stage];
       }
@@ -510,11 +511,11 @@ class clockwork {
   }
 
   /// When NORM may begin; negative while that is not known.
-  constexpr double norm_ready(int rank) {
+  constexpr double norm_ready(int rank, norm_wait waits) {
     if (pending[rank] > 0) return -1.0;
     double const own = lane[rank] > clock[rank] ? lane[rank] : clock[rank];
-    if (model.norm_waits == norm_wait::nobody) return own;
-    if (model.norm_waits == norm_wait::rank_before) {
+    if (waits == norm_wait::nobody) return own;
+    if (waits == norm_wait::rank_before) {
       if (rank == 0) return own;
       if (norm_count[rank - 1] <= norm_count[rank]) return -1.0;
       double const before = norm_ended[rank - 1] + model.hop + model.link.latency;

@@ -67,6 +67,7 @@ class lowering {
     out.set_recomputes(options.recompute);
     out.set_reduces_over_data(training() && options.reduce_over_data);
     out.set_reduces_ties(ties());
+    out.set_post_validated(false);  // a table's own end of a step is written anew
     out.set_reduces_over_copies(training() && options.reduce_over_copies && table.graph.copies > 1);
     out.set_slots(static_cast<buffer<slot_counts>&&>(found));
     return true;

@@ -13,7 +13,8 @@ using weft::detail::buffer;
 
 /// Collectives that ranks of one pipeline wait in: NORM, which all take part in, and REDUCE_GRAD of tied parameters,
 /// among the ranks that have one. A rank passes its k-th when all members have come to their k-th, so that their order
-/// is checked against that of the messages. The other REDUCE_GRADs begin and do not wait.
+/// is checked against that of the messages. The other REDUCE_GRADs begin and do not wait. PARTIAL_NORM stands in NORM's
+/// place and waits for that of the rank before alone; VALIDATE waits for an earlier step, which has been played.
 class meetings {
  public:
   template <class Updates>
@@ -27,7 +28,7 @@ class meetings {
   }
 
   [[nodiscard]] static constexpr bool is_meeting(action const& cell) {
-    return cell.what == op::norm ||
+    return cell.what == op::norm || cell.what == op::partial_norm ||
            (cell.what == op::reduce_gradient && cell.group == static_cast<std::uint8_t>(reduction::tied));
   }
 
@@ -44,6 +45,7 @@ class meetings {
   /// The first member that has not come, or -1.
   [[nodiscard]] constexpr int absent(int rank, action const& cell) const {
     int const wanted = passed[index(rank, cell)] + 1;
+    if (cell.what == op::partial_norm) return rank > 0 && passed[index(rank - 1, cell)] < wanted ? rank - 1 : -1;
     for (int other = 0; other < ranks; ++other)
       if (other != rank && (cell.what == op::norm || ties[other] > 0) && come[index(other, cell)] < wanted)
         return other;
@@ -52,7 +54,7 @@ class meetings {
 
  private:
   [[nodiscard]] static constexpr int index(int rank, action const& cell) {
-    return 2 * rank + (cell.what == op::norm ? 0 : 1);
+    return 2 * rank + (cell.what == op::reduce_gradient ? 1 : 0);
   }
 
   int ranks;

@@ -8,6 +8,7 @@
 #include <weft/schedule/detail/check_complete.hpp>
 #include <weft/schedule/detail/check_slots.hpp>
 #include <weft/schedule/detail/check_updates.hpp>
+#include <weft/schedule/detail/check_validation.hpp>
 #include <weft/schedule/detail/check_versions.hpp>
 #include <weft/schedule/detail/scan_report.hpp>
 #include <weft/schedule/detail/store.hpp>
@@ -66,6 +67,7 @@ class scanner {
     check_complete(*this);
     if (program.work.backward) updates.end(report);
     if (has_posts) check_messages(*this);
+    if (has_posts && program.work.post_validated && report.found.playable()) check_validation(*this);
     versions = version_check();  // a constant may not own memory
   }
 
@@ -187,15 +189,15 @@ class scanner {
       int const micro_batch = static_cast<int>(cell.micro_batch);
       if (cell.stage >= stage_count || cell.copy >= copies || cell.micro_batch >= static_cast<unsigned>(count) ||
           rank_of_stage[which] != rank) {
-        if (what == op::norm)
-          updates.norm(report, rank, actions + index);
+        if (is_of_rank(what))
+          updates.of_rank(report, rank, actions + index);
         else if (what != op::none)
           report_place(rank, actions + index);
         continue;
       }
       if (what >= op::reduce_gradient || what == op::none) {
         if (what == op::reduce_gradient || what == op::step) updates.end_of_stage(report, rank, actions + index, which);
-        if (what == op::norm) updates.norm(report, rank, actions + index);
+        if (is_of_rank(what)) updates.of_rank(report, rank, actions + index);
         if (asynchronous && what == op::step) raise(most_of.peak_versions, versions.kept(which, updates.steps[which]));
         continue;
       }

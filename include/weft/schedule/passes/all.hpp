@@ -12,5 +12,6 @@
 #include <weft/schedule/passes/insert_posts.hpp>
 #include <weft/schedule/passes/merge_backward.hpp>
 #include <weft/schedule/passes/post_between.hpp>
+#include <weft/schedule/passes/post_validate.hpp>
 #include <weft/schedule/passes/reduce_gradients.hpp>
 #include <weft/schedule/passes/unshard_windows.hpp>
