@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The weft authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// expect: weft::schedule: the serial schedule runs on 1 rank; start 1 rank, or choose gpipe, 1f1b or zb-h1
+// expect: weft::schedule: the serial schedule runs on 1 rank; start 1 rank, or choose gpipe, one_f_one_b
 // expect: needs_exactly_one_rank, 4, 1
 
 #include <weft/plan/plan.hpp>

@@ -8,6 +8,8 @@
 #include <weft/schedule/lower.hpp>
 #include <weft/schedule/make_program.hpp>
 #include <weft/schedule/one_f_one_b.hpp>
+#include <weft/schedule/passes/assign_slots.hpp>
+#include <weft/schedule/passes/unshard_windows.hpp>
 #include <weft/schedule/serial.hpp>
 #include <weft/schedule/zero_bubble_h1.hpp>
 #include <weft/topology/placement.hpp>
@@ -374,6 +376,18 @@ TEST_CASE("pipeline: ranks that play different programs are found out by the fir
                        weft::error);
 }
 
+namespace {
+
+/// Gathers and drops its weights where the program says so.
+struct sharding_stage : toy::stage {
+  using toy::stage::stage;
+  std::string calls;
+  void unshard(int which) { calls += "gathers " + std::to_string(which) + ' '; }
+  void reshard(int which) { calls += "drops " + std::to_string(which) + ' '; }
+};
+
+}  // namespace
+
 TEST_CASE("pipeline: refuses, in words, what it cannot play") {
   auto const for_two = make<weft::schedule::gpipe>(2, 2);
   auto const table = weft::schedule::write_table<weft::schedule::gpipe>(1, 2);
@@ -414,6 +428,16 @@ TEST_CASE("pipeline: refuses, in words, what it cannot play") {
   CHECK(without({.tied = weft::schedule::tied_stages::none}) ==
         "weft::pipeline: the program has NORM, but the stage has no norm(); add it, or lower the program without an "
         "optimizer step");
+  auto const windowed = weft::schedule::passes::unshard_windows(table.view());
+  auto const sharded = weft::schedule::passes::assign_slots(windowed.view());
+  CHECK_THROWS_WITH_AS(split_engine(sharded.view(), door, stage),
+                       "weft::pipeline: the program has UNSHARD of stage 0, but the stage has no unshard(stage), which "
+                       "gathers its weights; add it and reshard, or leave out the windows of sharded weights",
+                       weft::error);
+  sharding_stage gathered(1, 2);
+  weft::pipeline<sharding_stage, toy::space> gathering(sharded.view(), door, gathered);
+  gathering.step();
+  CHECK(gathered.calls == "gathers 0 drops 0 ");
   CHECK_THROWS_WITH_AS(whole_engine(split.view(), door, whole), doctest::Contains("has no backward_input"),
                        weft::error);
   CHECK_THROWS_WITH_AS(forward_engine(make<weft::schedule::serial>(1, 1).view(), door, forward),

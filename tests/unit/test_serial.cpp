@@ -30,7 +30,8 @@ TEST_CASE("serial on several ranks says what is possible") {
   CHECK(serial::check(4, 8) == validity{rule::needs_exactly_one_rank, 4, 1});
   CHECK_THROWS_WITH_AS(
       make_program("serial", 4, 8),
-      "weft::schedule::serial: the serial schedule runs on 1 rank; start 1 rank, or choose gpipe, 1f1b or zb-h1, "
+      "weft::schedule::serial: the serial schedule runs on 1 rank; start 1 rank, or choose gpipe, one_f_one_b "
+      "(1f1b) or zero_bubble_h1 (zb-h1), "
       "which run on any number (asked for 4, nearest legal 1)",
       weft::error);
 }

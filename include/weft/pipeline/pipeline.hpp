@@ -231,6 +231,10 @@ class pipeline final : private progress_source {
       if (each.what == op::norm) stage_.norm();
     if constexpr (requires(Stage & stage) { stage.step(0); })
       if (each.what == op::step) stage_.step(each.stage);
+    if constexpr (requires(Stage & stage) { stage.unshard(0); })
+      if (each.what == op::unshard) stage_.unshard(each.stage);
+    if constexpr (requires(Stage & stage) { stage.reshard(0); })
+      if (each.what == op::reshard) stage_.reshard(each.stage);
     if (options_.record_times) times_[index] = {begin, now()};
   }
 

@@ -64,8 +64,8 @@ struct settings {
   static_assert(
       (is_known<Policies> && ...),
       "weft::plan: one of the policies is not one that weft knows; use a schedule (see concepts/"
-      "schedule_policy.hpp), mesh, micro_batches, recompute, stage_layers, memory_limit, held_to, reduce_gradients or "
-      "no_optimizer");
+      "schedule_policy.hpp), mesh or pipeline_ranks, micro_batches, recompute, stage_layers, memory_limit, held_to, "
+      "reduce_gradients, no_optimizer or no_tied_parameters");
   static_assert(count<is_schedule, Policies...> != 0,
                 "weft::plan: there is no schedule; add one, such as weft::schedule::one_f_one_b");
   static_assert(count<is_schedule, Policies...> <= 1, "weft::plan: there are two schedules; keep one");
@@ -87,6 +87,11 @@ struct settings {
   static_assert(collective_policy<reduction> || std::is_same_v<reduction, collective::library>,
                 "weft::plan: reduce_gradients names no collective policy; use one such as weft::collective::ring (see "
                 "concepts/collective_policy.hpp), or weft::collective::library");
+
+  static_assert(count<is_reduction, Policies...> == 0 || mesh::template has_axis<data_axis>() ||
+                    placement_copies<schedule> > 1,
+                "weft::plan: reduce_gradients says how data ranks sum their gradients, and the mesh has no data axis; "
+                "add axis<data_axis, N> (or <data_axis, dynamic>) to it, or leave reduce_gradients out");
 
   static constexpr int data_ranks = mesh::template extent<data_axis>();
   static constexpr bool reduces_over_data = data_ranks != 1;
@@ -125,6 +130,7 @@ struct settings {
                                                          .tied = tied,
                                                          .optimizer = optimizer,
                                                          .reduce_over_data = reduces_over_data,
+                                                         .reduce_over_copies = optimizer,
                                                          .receives = weft::schedule::receives_under(model)};
 
   /// The program is one pipeline's: how many of them there are may come later.

@@ -151,6 +151,17 @@ struct automatic_must_find_one {
   static constexpr bool value = Found;
 };
 
+template <int Index, class... Policies>
+auto pick(policy_list<Policies...>) -> typename policy_at<Index, Policies...>::type;
+
+/// Not a member of `automatic`: clang 14 holds that private members are no business of its aliases.
+template <class Automatic, int Ranks, int MicroBatches>
+constexpr int best_or_first() {
+  constexpr int best = Automatic::template report<Ranks, MicroBatches>.best;
+  static_assert(automatic_must_find_one<(best >= 0), Ranks, MicroBatches>::value);
+  return best < 0 ? 0 : best;
+}
+
 }  // namespace detail
 
 /// One line of what `automatic` looked at.
@@ -213,26 +224,14 @@ struct automatic {
     return result;
   }
 
-  template <int Index, class... Policies>
-  static auto pick(detail::policy_list<Policies...>) -> typename detail::policy_at<Index, Policies...>::type;
-
  public:
   /// Everything that was looked at, with figures and reasons.
   template <int Ranks, int MicroBatches>
   static constexpr auto report = look_at<Ranks, MicroBatches>(policies{});
 
- private:
-  template <int Ranks, int MicroBatches>
-  static constexpr int best_or_first() {
-    constexpr int best = report<Ranks, MicroBatches>.best;
-    static_assert(detail::automatic_must_find_one<(best >= 0), Ranks, MicroBatches>::value);
-    return best < 0 ? 0 : best;
-  }
-
- public:
   /// The policy itself.
   template <int Ranks, int MicroBatches>
-  using chosen = decltype(pick<best_or_first<Ranks, MicroBatches>()>(policies{}));
+  using chosen = decltype(detail::pick<detail::best_or_first<automatic, Ranks, MicroBatches>()>(policies{}));
 };
 
 }  // namespace weft::inline v1::schedule

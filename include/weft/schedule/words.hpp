@@ -7,8 +7,9 @@
 
 #define WEFT_WORDS_NEEDS_A_RANK "there is no rank to run on; use 1 or more"
 #define WEFT_WORDS_NEEDS_A_MICRO_BATCH "there is no micro-batch to run; use micro_batches 1 or more"
-#define WEFT_WORDS_NEEDS_EXACTLY_ONE_RANK \
-  "the serial schedule runs on 1 rank; start 1 rank, or choose gpipe, 1f1b or zb-h1, which run on any number"
+#define WEFT_WORDS_NEEDS_EXACTLY_ONE_RANK                                                                             \
+  "the serial schedule runs on 1 rank; start 1 rank, or choose gpipe, one_f_one_b (1f1b) or zero_bubble_h1 (zb-h1), " \
+  "which run on any number"
 #define WEFT_WORDS_TOO_MANY_STAGES "there are more stages than an action can number; use fewer ranks"
 #define WEFT_WORDS_TOO_MANY_MICRO_BATCHES "there are more messages than a program can hold; use fewer micro-batches"
 #define WEFT_WORDS_MICRO_BATCHES_MULTIPLE "micro_batches must be a multiple; use the nearest legal count"

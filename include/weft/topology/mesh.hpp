@@ -189,6 +189,14 @@ class mesh {
     return 1;
   }
 
+  /// Whether the mesh names the axis of a tag, of whatever extent.
+  template <class Tag>
+  static constexpr bool has_axis() {
+    for (int index = 0; index < axes_.axes; ++index)
+      if (detail::same_name(axes_.name[index], Tag::name)) return true;
+    return false;
+  }
+
   /// Ranks of a static mesh; `dynamic` otherwise.
   [[nodiscard]] static constexpr int ranks() { return is_static ? axes_.ranks() : dynamic; }
 

@@ -34,6 +34,14 @@ void require_stage_offers(instruction const& each, int rank) {
     refuse("has no norm(); add it, or lower the program without an optimizer step");
   if (each.what == op::step && !requires(Stage & stage) { stage.step(0); })
     refuse("has no step(stage); add it, or lower the program without an optimizer step");
+  if (each.what == op::unshard && !requires(Stage & stage) { stage.unshard(0); })
+    refuse(
+        "has no unshard(stage), which gathers its weights; add it and reshard, or leave out the windows of sharded "
+        "weights");
+  if (each.what == op::reshard && !requires(Stage & stage) { stage.reshard(0); })
+    refuse(
+        "has no reshard(stage), which drops what unshard gathered; add it, or leave out the windows of sharded "
+        "weights");
 }
 
 }  // namespace weft::inline v1::detail

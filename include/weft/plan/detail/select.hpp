@@ -72,6 +72,12 @@ struct first<Kind, Otherwise, Policy, Rest...> {
                                            first<Kind, Otherwise, Rest...>>::type;
 };
 
+/// Copies of the model that a schedule keeps.
+template <class Schedule>
+inline constexpr int placement_copies = 1;
+template <schedule_policy Schedule>
+inline constexpr int placement_copies<Schedule> = Schedule::placement::copies;
+
 /// What a chooser chose; any other schedule is itself.
 template <class Schedule, int Ranks, int MicroBatches>
 struct chosen_schedule {
