@@ -30,6 +30,9 @@ void add_size(CLI::App& command, request& asked) {
   command.add_option("--chunks", asked.shape.chunks, "stages per rank");
   command.add_option("--group", asked.shape.group, "micro-batches that run through one chunk before the next");
   command.add_option("--waves", asked.shape.waves, "waves (Hanayo)");
+  command.add_option("--steps", asked.shape.steps, "optimizer steps in the table of an asynchronous schedule");
+  command.add_option("--steps-before", asked.shape.steps_before,
+                     "asynchronous: steps before the table whose weights it reads");
 }
 
 void add_costs(CLI::App& command, request& asked) {

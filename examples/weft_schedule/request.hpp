@@ -79,9 +79,9 @@ inline void require_size(request const& asked) {
     throw usage_error("--micro-batches: " + std::to_string(asked.micro_batches) +
                       " is below 1; use at least one micro-batch");
   weft::schedule::shape const& shape = asked.shape;
-  for (int const each : {shape.chunks, shape.group, shape.waves, shape.memory_limit})
+  for (int const each : {shape.chunks, shape.group, shape.waves, shape.memory_limit, shape.steps, shape.steps_before})
     if (each < 0)
-      throw usage_error("--chunks, --group, --waves and --limit: " + std::to_string(each) +
+      throw usage_error("--chunks, --group, --waves, --limit, --steps and --steps-before: " + std::to_string(each) +
                         " is below 0; leave the option out for the schedule's own");
   std::int64_t const stages = (shape.chunks > 2 ? shape.chunks : 2) + std::int64_t{2} * shape.waves;
   if (stages * asked.ranks > 65534 || stages * asked.ranks * asked.micro_batches > most_passes)

@@ -32,6 +32,7 @@ struct table_head {
   int versions = 1;
   bool asynchronous = false;
   bool stashes_weights = true;
+  int steps_before = 0;
 };
 
 /// What is missing from PyTorch's grammar, in words; empty where nothing is.
@@ -173,10 +174,12 @@ inline table_head take_head(std::string& text, std::string const& path) {
         head.asynchronous = number == 1;
       else if (key == "stash" && number <= 1)
         head.stashes_weights = number == 1;
+      else if (key == "steps-before" && number <= 255)
+        head.steps_before = number;
       else
         complain(word,
                  "is not known; keys are name, ranks, micro-batches, placement, copies (1 or 2), versions (1 .. 255), "
-                 "asynchronous and stash (0 or 1)");
+                 "asynchronous and stash (0 or 1), and steps-before (0 .. 255)");
     }
   }
   return head;
@@ -207,6 +210,7 @@ inline read_table parse_table(std::string text, table_head const& head, bool old
   options.work.asynchronous = head.asynchronous;
   options.work.stashes_weights = head.stashes_weights;
   options.work.versions = head.versions;
+  options.work.steps_before = head.steps_before;
   auto result = weft::schedule::parse_csv(text, options);
   read_table read;
   read.versions = head.versions;
@@ -255,7 +259,8 @@ inline std::string write_table_text(weft::schedule::program_view const& table, b
       head += " versions=" +
               std::to_string(table.carry.versions > table.work.versions ? table.carry.versions : table.work.versions) +
               " asynchronous=" + (table.work.asynchronous ? "1" : "0") +
-              " stash=" + (table.work.stashes_weights ? "1" : "0");
+              " stash=" + (table.work.stashes_weights ? "1" : "0") +
+              (table.work.steps_before > 0 ? " steps-before=" + std::to_string(table.work.steps_before) : "");
     head += '\n';
     text = detail::with_versions(text, table);
   }

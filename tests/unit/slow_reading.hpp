@@ -212,7 +212,7 @@ class reader {
     }
     for (placed const& each : all) {
       if (!is_pass(each.cell.what)) continue;
-      int steps = 0;  // of the stage, in front of this action
+      int steps = p.work.steps_before;  // of the stage, in front of this action
       for (placed const& other : all)
         steps += other.rank == each.rank && other.position < each.position && other.cell.what == op::step &&
                  other.cell.stage == each.cell.stage && other.cell.copy == each.cell.copy;
@@ -222,7 +222,7 @@ class reader {
         if (p.work.stashes_weights ? version != own.front().cell.version : version != steps) return "another version";
         continue;
       }
-      bool kept = version <= steps && version > steps - p.work.versions;
+      bool kept = version <= steps && (version > steps - p.work.versions || version < p.work.steps_before);
       for (placed const& other : all)  // or a micro-batch in flight keeps it
         if (other.cell.what == op::forward && other.rank == each.rank && other.position < each.position &&
             other.cell.stage == each.cell.stage && other.cell.copy == each.cell.copy && other.cell.version == version &&

@@ -130,6 +130,12 @@ bool hurt(editable& program, damage kind, std::mt19937& random) {
   return false;
 }
 
+struct size_of_case {
+  int ranks;
+  int micro_batches;
+  int steps_before;
+};
+
 struct tally {
   int damaged = 0;
   int refused = 0;
@@ -167,8 +173,10 @@ TEST_CASE("mutations: damaged tables and programs of every schedule are refused,
   int accepted = 0;
   std::mt19937 random(20261130);
   for (schedule_entry const& entry : schedules)
-    for (auto const& [ranks, micro_batches] : {std::pair{2, 4}, {3, 5}, {4, 8}}) {
-      shape const chosen;
+    for (auto const& [ranks, micro_batches, before] :
+         {size_of_case{2, 4, 0}, {3, 5, 0}, {4, 8, 0}, {2, 4, 1}, {4, 8, 1}}) {
+      if (before > 0 && !entry.parameters.steps_before) continue;
+      shape const chosen{.steps_before = before};
       if (!entry.check(chosen, ranks, micro_batches).legal()) continue;
       auto const table = entry.table(chosen, ranks, micro_batches);
       std::vector<program> programs;

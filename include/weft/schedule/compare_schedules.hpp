@@ -32,6 +32,8 @@ inline shape shape_for(schedule_entry const& entry, schedule_wish const& wish) {
   if (entry.parameters.chunks) used.chunks = wish.chosen.chunks;
   if (entry.parameters.group) used.group = wish.chosen.group;
   if (entry.parameters.waves) used.waves = wish.chosen.waves;
+  if (entry.parameters.steps) used.steps = wish.chosen.steps;
+  if (entry.parameters.steps_before) used.steps_before = wish.chosen.steps_before;
   if (!entry.parameters.memory_limit) return used;
   used.memory_limit = wish.chosen.memory_limit;
   used.kept_percent = wish.chosen.kept_percent;

@@ -16,6 +16,8 @@
 #include <weft/schedule/interleaved_zero_bubble.hpp>
 #include <weft/schedule/latency_aware.hpp>
 #include <weft/schedule/one_f_one_b.hpp>
+#include <weft/schedule/pipedream.hpp>
+#include <weft/schedule/pipedream_2bw.hpp>
 #include <weft/schedule/program.hpp>
 #include <weft/schedule/serial.hpp>
 #include <weft/schedule/shape.hpp>
@@ -41,6 +43,8 @@ struct takes {
   bool group = false;
   bool waves = false;
   bool memory_limit = false;
+  bool steps = false;
+  bool steps_before = false;
 };
 
 /// Whether a schedule is made by looking at the others.
@@ -86,6 +90,8 @@ template <class Policy, takes Parameters>
   if (!Parameters.waves && chosen.waves != 0) return {rule::takes_no_waves, chosen.waves, 0};
   if (!Parameters.memory_limit && chosen.kept_percent != 0) return {rule::takes_no_limit, chosen.kept_percent, 0};
   if (!Parameters.memory_limit && chosen.memory_limit != 0) return {rule::takes_no_limit, chosen.memory_limit, 0};
+  if (!Parameters.steps && chosen.steps != 0) return {rule::takes_no_steps, chosen.steps, 0};
+  if (!Parameters.steps_before && chosen.steps_before != 0) return {rule::takes_no_steps, chosen.steps_before, 0};
   return policy.check(ranks, micro_batches);
 }
 
@@ -183,6 +189,22 @@ inline constexpr schedule_entry schedules[] = {
     detail::entry<chimera>("", "p even, M even", "(p - 2)(min(F, B) + M / p |F - B|) where p divides M",
                            "p / 2 + 1 + min(r, p - 1 - r)", "2", "few micro-batches and memory for two models",
                            "Li and Hoefler, Chimera, arXiv 2107.06925"),
+    detail::entry<pipedream_values<weight_stash>, takes{.steps_before = true}>(
+        "pipedreamstash", "any; at most 255 ranks", "(p - 1)(F + B) in a whole run", "min(p - r, M)",
+        "p - r versions on rank r", "where the pipeline must never drain and training stands old gradients",
+        "Narayanan et al., PipeDream, arXiv 1806.03377"),
+    detail::entry<pipedream_values<vertical_sync>, takes{.steps_before = true}>(
+        "pipedreamverticalsync", "any; at most 255 ranks", "(p - 1)(F + B) in a whole run", "min(p - r, M)",
+        "p versions", "as pipedream, with one gradient of one model", "Narayanan et al., PipeDream, arXiv 1806.03377"),
+    detail::entry<pipedream_values<no_stash>, takes{.steps_before = true}>(
+        "pipedreamnostash", "any; at most 255 ranks", "(p - 1)(F + B) in a whole run", "min(p - r, M)",
+        "1; p - r in a run of several tables", "to see what stashing is for",
+        "Narayanan et al., PipeDream, arXiv 1806.03377"),
+    detail::entry<pipedream_2bw_values, takes{.steps = true, .steps_before = true}>(
+        "2bw pipedream2bw", "at most 255 ranks; with more than 1 step M / steps >= p - 1",
+        "(p - 1)(F + B) in a whole run", "min(p - r, M)", "2 versions",
+        "as pipedream, where its versions do not fit or its staleness is too large",
+        "Narayanan et al., arXiv 2006.09503"),
     {latency_aware_values::name, "latencyaware crosspipe", "any; a limit of activations, where given, of at least 1",
      "what its search finds; never more than the best of the others with one copy of the weights",
      "what its search finds", "1", "where hops are long against passes or stages are unequal, and have been measured",
