@@ -6,7 +6,14 @@
 /// Training. Needs Kokkos and a BLAS.
 
 #include <weft/train/adamw.hpp>
+#include <weft/train/asynchronous_stage.hpp>
+#include <weft/train/asynchronous_state.hpp>
+#include <weft/train/asynchronous_trainer.hpp>
+#include <weft/train/clip_policy.hpp>
+#include <weft/train/delayed_norm.hpp>
+#include <weft/train/delayed_tied_gradient.hpp>
 #include <weft/train/gradient_reduction.hpp>
+#include <weft/train/hand_over.hpp>
 #include <weft/train/learning_rate.hpp>
 #include <weft/train/replica.hpp>
 #include <weft/train/replica_digest.hpp>
@@ -14,3 +21,4 @@
 #include <weft/train/tied_gradients.hpp>
 #include <weft/train/trainer.hpp>
 #include <weft/train/training_stage.hpp>
+#include <weft/train/window_plan.hpp>
