@@ -285,12 +285,12 @@ class asynchronous_stage {
     std::int64_t most = 0;
     for (std::size_t index = 0; index < store().entries().size(); ++index) {
       auto const& entry = store().entries()[index];
-      most = std::max(most, reduction::blocks_of(entry.elements));
+      most = (std::max)(most, reduction::blocks_of(entry.elements));
       if (entry.descriptor.tie_group < 0 && !entry.descriptor.frozen) own_entries_[entry.descriptor.name] = index;
     }
     std::int64_t next = 0;
     for (auto const& [name, index] : own_entries_) next += reduction::blocks_of(store().entries()[index].elements);
-    blocks_ = block_storage("weft::block_norms", static_cast<std::size_t>(std::max(next, most)));
+    blocks_ = block_storage("weft::block_norms", static_cast<std::size_t>((std::max)(next, most)));
     blocks_host_ = Kokkos::create_mirror_view(blocks_);
   }
 

@@ -184,7 +184,7 @@ class asynchronous_trainer {
       throw error("weft::trainer: " + plan_.name +
                       " trains one pipeline with one group of gradients; leave gradient_groups and the data axis at 1",
                   {.rank = door_.rank()});
-    program_ = schedule::make_program(plan_.table(0, std::max(1, plan_.oldest_read)).view(), plan_.lowering);
+    program_ = schedule::make_program(plan_.table(0, (std::max)(1, plan_.oldest_read)).view(), plan_.lowering);
     require_windows(program_.view());
     layers_ = checked_partition().ranges();
     versions_ = plan_.weight_versions();

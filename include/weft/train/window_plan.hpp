@@ -37,14 +37,14 @@ struct window_plan {
   /// STEPs between the gradient of a step and those numbers about it that come from other ranks: so many that the row
   /// of every rank is past it, and nobody waits for a rank that is behind. The first rank's forward of a step stands
   /// behind its STEP of that many steps before.
-  [[nodiscard]] int delay() const { return std::max(1, (ranks + micro_batches - 1) / micro_batches); }
+  [[nodiscard]] int delay() const { return (std::max)(1, (ranks + micro_batches - 1) / micro_batches); }
 
   /// Weights that the rank of each stage keeps.
   [[nodiscard]] std::vector<int> weight_versions() const {
     schedule::program const late = table(oldest_read, 2 * oldest_read + 2);
     std::vector<int> kept;
     for (int stage = 0; stage < late.view().stages(); ++stage)
-      kept.push_back(std::max(2, schedule::oldest_read(late.view(), stage) + 1));
+      kept.push_back((std::max)(2, schedule::oldest_read(late.view(), stage) + 1));
     return kept;
   }
 };
