@@ -6,7 +6,9 @@
 
 #include <weft/model/gpt2.hpp>
 #include <weft/model/llama.hpp>
+#include <weft/schedule/csv.hpp>
 #include <weft/schedule/make_program.hpp>
+#include <weft/schedule/serial_replay.hpp>
 #include <weft/train/state.hpp>
 #include <weft/train/trainer.hpp>
 #include <weft/transport/in_process.hpp>
@@ -41,24 +43,39 @@ struct plan {
   int gradient_groups = 1;
   std::string reduction = "ring";
   bool ignore_unevenly = false;  ///< most targets of the first sequences are not counted
+  std::string table{};           ///< as CSV; `schedule` is then not looked at
+  int replay = 0;                ///< one rank adds gradients in the order of table or schedule on so many
 
   [[nodiscard]] int groups() const { return data_ranks * gradient_groups; }
 };
 
-struct outcome {
+template <class Real>
+struct outcome_of {
   std::vector<double> losses;
   std::vector<double> norms;
-  std::map<std::string, std::vector<float>> state;  ///< values and moments by name; on rank 0
-  friend bool operator==(outcome const&, outcome const&) = default;
+  std::map<std::string, std::vector<Real>> state;  ///< values and moments by name; on rank 0
+  friend bool operator==(outcome_of const&, outcome_of const&) = default;
 };
+using outcome = outcome_of<float>;
 
 inline constexpr int sequences = 7;  // does not divide by the micro-batches
 inline constexpr int length = 12;
 inline constexpr int default_steps = 5;
 
+/// What each pipeline plays.
+inline weft::schedule::program program_of(plan const& how, int ranks) {
+  weft::schedule::lower_options const options{
+      .recompute = how.recompute, .reduce_over_data = how.data_ranks > 1, .reduce_over_copies = true};
+  auto const table = how.table.empty() ? weft::schedule::make_table(how.schedule, how.replay > 0 ? how.replay : ranks,
+                                                                    how.micro_batches * how.gradient_groups)
+                                       : weft::schedule::read_csv(how.table);
+  if (how.replay > 0) return weft::schedule::make_program(weft::schedule::serial_replay(table.view()).view(), options);
+  return weft::schedule::make_program(table.view(), options);
+}
+
 /// Steps [first, last) on one rank of `door`; rank 0 fills `result`. Collective.
-template <class Model = tiny>
-void train(weft::transport::endpoint& door, plan const& how, int first, int last, outcome& result) {
+template <class Model = tiny, class Real = float>
+void train(weft::transport::endpoint& door, plan const& how, int first, int last, outcome_of<Real>& result) {
   weft::train::trainer_options options;
   int const micro_batches = how.micro_batches * how.groups();
   options.extents = {(sequences + micro_batches - 1) / micro_batches, length};
@@ -70,12 +87,9 @@ void train(weft::transport::endpoint& door, plan const& how, int first, int last
   options.gradient_groups = how.gradient_groups;
   options.reduction = weft::collective::all_reduce_choice(how.reduction);
   options.compare_replicas_every = 1;
-  weft::train::trainer<Model, float, space> trainer(
-      weft::schedule::make_program(how.schedule, door.size() / how.data_ranks, how.micro_batches * how.gradient_groups,
-                                   {.recompute = how.recompute, .reduce_over_data = how.data_ranks > 1}),
-      door, options);
+  weft::train::trainer<Model, Real, space> trainer(program_of(how, door.size() / how.data_ranks), door, options);
   if (first > 0) {
-    weft::train::restore_state(trainer, true, [&](char const* kind, auto const& parameter, float* out) {
+    weft::train::restore_state(trainer, true, [&](char const* kind, auto const& parameter, Real* out) {
       auto const& saved = result.state.at(std::string(kind) + parameter.name);
       std::copy(saved.begin(), saved.end(), out);
     });
@@ -97,25 +111,24 @@ void train(weft::transport::endpoint& door, plan const& how, int first, int last
       trainer.evaluate(view);
     }
   }
-  std::map<std::string, std::vector<float>> state;
-  weft::train::collect_state(trainer, true,
-                             [&](char const* kind, auto const& parameter, std::span<float const> values) {
-                               state[std::string(kind) + parameter.name].assign(values.begin(), values.end());
-                             });
+  std::map<std::string, std::vector<Real>> state;
+  weft::train::collect_state(trainer, true, [&](char const* kind, auto const& parameter, std::span<Real const> values) {
+    state[std::string(kind) + parameter.name].assign(values.begin(), values.end());
+  });
   if (door.rank() == 0) result.state = std::move(state);
 }
 
 /// The plan with ranks as threads.
-template <class Model = tiny>
-outcome run(plan const& how, int steps = default_steps) {
-  outcome result;
+template <class Model = tiny, class Real = float>
+outcome_of<Real> run(plan const& how, int steps = default_steps) {
+  outcome_of<Real> result;
   int const first = how.switch_at < 0 ? steps : how.switch_at;
   weft::transport::in_process::run(how.ranks * how.data_ranks,
-                                   [&](auto& door) { train<Model>(door, how, 0, first, result); });
+                                   [&](auto& door) { train<Model, Real>(door, how, 0, first, result); });
   if (first < steps) {
     plan const& then = how.then.front();
     weft::transport::in_process::run(then.ranks * then.data_ranks,
-                                     [&](auto& door) { train<Model>(door, then, first, steps, result); });
+                                     [&](auto& door) { train<Model, Real>(door, then, first, steps, result); });
   }
   return result;
 }

@@ -43,6 +43,7 @@
 #include <weft/schedule/picture.hpp>
 #include <weft/schedule/pipedream.hpp>
 #include <weft/schedule/pipedream_2bw.hpp>
+#include <weft/schedule/pipedream_replicated.hpp>
 #include <weft/schedule/play.hpp>
 #include <weft/schedule/program.hpp>
 #include <weft/schedule/program_view.hpp>
@@ -50,6 +51,7 @@
 #include <weft/schedule/registry.hpp>
 #include <weft/schedule/repetition.hpp>
 #include <weft/schedule/serial.hpp>
+#include <weft/schedule/serial_replay.hpp>
 #include <weft/schedule/shape.hpp>
 #include <weft/schedule/spread_costs.hpp>
 #include <weft/schedule/table.hpp>

@@ -73,17 +73,22 @@ class replica {
   /// Buckets of gradients are numbered by each rank for itself, so those that meet must hold the same ones.
   static void require_same_stages(topology::stage_graph_view const& graph) {
     for (int stage = 0; stage < graph.stages; ++stage)
-      for (int copy = 1; copy < graph.copies; ++copy)
-        for (int other = 0; other < graph.stages; ++other) {
-          int const one = graph.rank_of(stage, 0);
-          int const two = graph.rank_of(stage, copy);
+      for (int copy = 1; copy < graph.copies; ++copy) {
+        int const one = graph.rank_of(stage, 0);
+        int const two = graph.rank_of(stage, copy);
+        if (one == two)
+          throw agreed_error("weft::trainer: rank " + std::to_string(one) + " holds copies 0 and " +
+                                 std::to_string(copy) + " of stage " + std::to_string(stage) +
+                                 "; place copies on two ranks (an even number of ranks where they run opposite ways)",
+                             {.rank = one, .stage = stage});
+        for (int other = 0; other < graph.stages; ++other)
           if (holds(graph, one, other) != holds(graph, two, other))
             throw agreed_error("weft::trainer: ranks " + std::to_string(one) + " and " + std::to_string(two) +
                                    " hold copies of stage " + std::to_string(stage) + ", but only one of them holds " +
                                    "stage " + std::to_string(other) +
                                    "; ranks that share a stage must share all of theirs, as under DualPipe and Chimera",
                                {.stage = stage});
-        }
+      }
   }
 
   static std::vector<int> members(topology::mesh_shape const& shape, std::vector<int> const& ranks,

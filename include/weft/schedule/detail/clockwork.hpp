@@ -501,6 +501,8 @@ class clockwork {
       if (lane[rank] > end) end = lane[rank];
       return;
     }
+    // Over copies and the data axis it is one sum, and has begun.
+    if (program.work.reduces_over_copies && cell.group == static_cast<std::uint8_t>(reduction::data)) return;
     if (shared) {
       reached[which] = clock[rank];
       ++pending[rank];
