@@ -51,7 +51,7 @@ program asynchronous(std::vector<std::vector<versioned>> const& rows, int micro_
 }
 
 /// PipeDream on two ranks, four minibatches, written out: backward reads the weights of its forward.
-program pipedream() {
+program stashing_table() {
   auto const F = op::forward;
   auto const B = op::backward;
   auto const S = op::step;
@@ -87,7 +87,7 @@ verdict played(char const* text) { return play(read_csv(text).view()); }
 }  // namespace
 
 TEST_CASE("checker: versions of weights, how many are kept and how stale gradients become") {
-  auto const made = pipedream();
+  auto const made = stashing_table();
   std::vector<rank_figures> ranks(2);
   auto const found = play(made.view(), send_model::rendezvous, ranks.data());
   CHECK(explain(found) == "");
@@ -103,7 +103,7 @@ TEST_CASE("checker: versions of weights, how many are kept and how stale gradien
 }
 
 TEST_CASE("checker: every version that is off by one is refused") {
-  auto const made = pipedream();
+  auto const made = stashing_table();
   int refused = 0;
   for (int rank = 0; rank < 2; ++rank)
     for (int at = 0; at < made.view().row(rank).size; ++at)
@@ -142,7 +142,7 @@ TEST_CASE("checker: without stashing backward reads the newest weights") {
 }
 
 TEST_CASE("checker: an asynchronous STEP needs a new gradient, and every gradient a STEP") {
-  auto const made = pipedream();
+  auto const made = stashing_table();
   editable edited(made.view());
   auto& row = edited.rows[0];
   action const step = row[3];
