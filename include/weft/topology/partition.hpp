@@ -29,7 +29,8 @@ enum class partition_fault : unsigned char {
   ends_need_layers,
   negative_size,
   wrong_sum,
-  bad_cost
+  bad_cost,
+  no_memory
 };
 
 struct partition_check {
@@ -63,6 +64,12 @@ inline std::string explain(partition_check const& check) {
       return where + "the cost of layer " + number(check.found) +
              " or the speed of a stage is negative, zero or not a number; "
              "measure it again";
+    case partition_fault::no_memory:
+      if (check.stage >= 0)
+        return where + "stage " + number(check.stage) +
+               " has no memory for even one of its layers; give its rank more memory, or make the micro-batch smaller";
+      return where + "the stages have memory for the first " + number(check.found) + " of " + number(check.wanted) +
+             " layers; give their ranks more memory, use more of them, or make the micro-batch smaller";
   }
   return where + "unknown fault";
 }
@@ -116,12 +123,25 @@ class partition {
     return of(sizes.data(), static_cast<int>(sizes.size()), layers);
   }
 
-  /// Minimises the time of the slowest stage, exactly; among the best, the sum of squares of the stages' times.
+  /// Minimises the time of the slowest stage, exactly; among the best, the sum of squares of the stages' times; among
+  /// those, later stages take more.
   ///
   /// `costs[layer]`: time of one layer in any unit, embedding and head with their own. `speeds[stage]`: work per time
   /// of the stage's device, for mixed hardware; null where all are equal. O(stages * layers^2).
   [[nodiscard]] static constexpr partition by_cost(double const* costs, int layers, int stages,
                                                    double const* speeds = nullptr) {
+    return by_cost(costs, layers, stages, speeds, [](int, layer_range const&) { return true; });
+  }
+  [[nodiscard]] static partition by_cost(std::vector<double> const& costs, int stages) {
+    return by_cost(costs.data(), static_cast<int>(costs.size()), stages);
+  }
+
+  /// The same among the partitions whose every stage fits its device. `fits(stage, range)`: whether the device of the
+  /// stage has memory for these layers; where a range does not fit, no larger one does. Throws weft::error where
+  /// nothing fits, and says how far the layers go.
+  template <class Fits>
+  [[nodiscard]] static constexpr partition by_cost(double const* costs, int layers, int stages, double const* speeds,
+                                                   Fits const& fits) {
     require_room(layers, stages);
     weft::detail::buffer<double> sum(layers + 1);
     for (int layer = 0; layer < layers; ++layer) {
@@ -131,8 +151,9 @@ class partition {
     if (speeds != nullptr)
       for (int stage = 0; stage < stages; ++stage)
         if (!(speeds[stage] > 0.0)) throw error(explain({partition_fault::bad_cost, stage, -1, 0}));
-    plan const slowest = search(sum, layers, stages, speeds, -1.0);
-    plan const best = search(sum, layers, stages, speeds, slowest.value);
+    plan const slowest = search(sum, layers, stages, speeds, -1.0, fits);
+    if (!slowest.check.legal()) throw error(explain(slowest.check));
+    plan const best = search(sum, layers, stages, speeds, slowest.value, fits);
     weft::detail::buffer<int> sizes(stages);
     int end = layers;
     for (int stage = stages - 1; stage >= 0; --stage) {
@@ -141,9 +162,6 @@ class partition {
       end = begin;
     }
     return partition(sizes);
-  }
-  [[nodiscard]] static partition by_cost(std::vector<double> const& costs, int stages) {
-    return by_cost(costs.data(), static_cast<int>(costs.size()), stages);
   }
 
   [[nodiscard]] constexpr int stages() const { return ranges_.size(); }
@@ -163,6 +181,7 @@ class partition {
   struct plan {
     weft::detail::buffer<int> from;  ///< [stage][layers + 1]: where the stage begins when it ends at that layer
     double value = 0.0;
+    partition_check check;
   };
 
   explicit constexpr partition(weft::detail::buffer<int> const& sizes) : ranges_(sizes.size()) {
@@ -181,8 +200,9 @@ class partition {
 
   /// Dynamic programming over (stage, end). With `limit` < 0 it minimises the largest stage time, else the sum of
   /// squares of stage times under that limit.
+  template <class Fits>
   static constexpr plan search(weft::detail::buffer<double> const& sum, int layers, int stages, double const* speeds,
-                               double limit) {
+                               double limit, Fits const& fits) {
     constexpr double impossible = 1e300;
     int const width = layers + 1;
     plan result;
@@ -191,28 +211,37 @@ class partition {
     weft::detail::buffer<double> here(width);
     for (double& value : before) value = impossible;
     before[0] = 0.0;
+    int reached = 0;  // the last end that some cut has
     for (int stage = 0; stage < stages; ++stage) {
       bool const interior = stage > 0 && stage + 1 < stages;
       double const speed = speeds == nullptr ? 1.0 : speeds[stage];
+      reached = -1;
       for (int end = 0; end <= layers; ++end) {
         here[end] = impossible;
-        for (int begin = 0; begin <= (interior ? end : end - 1); ++begin) {
+        for (int begin = interior ? end : end - 1; begin >= 0; --begin) {
           if (before[begin] == impossible) continue;
+          if (!fits(stage, layer_range{begin, end})) break;
+          reached = end;
           double const time = (sum[end] - sum[begin]) / speed;
           double candidate = impossible;
           if (limit < 0.0)
             candidate = time > before[begin] ? time : before[begin];
           else if (time <= limit)
             candidate = before[begin] + time * time;
-          if (candidate < here[end]) {
+          if (candidate <= here[end] && candidate != impossible) {
             here[end] = candidate;
             result.from[stage * width + end] = begin;
           }
         }
       }
+      if (reached < 0) {
+        result.check = {partition_fault::no_memory, stage, 0, 1};
+        return result;
+      }
       std::swap(before, here);
     }
     result.value = before[layers];
+    if (result.value == impossible) result.check = {partition_fault::no_memory, -1, reached, layers};
     return result;
   }
 
