@@ -5,11 +5,13 @@
 # Instructions per scheduled action, counted by callgrind: the same number on every run, so that CI can gate on it.
 # Two runs of different length are subtracted, so that start-up does not count. Also fails if a steady step allocates.
 #
-#     bench/count_instructions.sh build/bin/host_cost [LIMIT]
+#     bench/count_instructions.sh build/bin/host_cost [LIMIT [SCHEDULE...]]
 set -euo pipefail
 program=${1:?usage: count_instructions.sh build/bin/host_cost [LIMIT]}
 [ -x "$program" ] || { echo "count_instructions: $program is not built; tests/run.sh builds it" >&2; exit 2; }
 limit=${2:-500}
+schedules=("${@:3}")
+[ "${#schedules[@]}" -gt 0 ] || schedules=(1f1b zb-h1)
 command -v valgrind >/dev/null || { echo "count_instructions: valgrind is missing; apt-get install valgrind" >&2; exit 2; }
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
@@ -21,7 +23,7 @@ run() { # run SCHEDULE STEPS: prints "<actions> <instructions>"
   echo "$(sed -n 's/^actions \([0-9]*\) .*/\1/p' <<<"$out") $(sed -n 's/^summary: \([0-9]*\).*/\1/p;s/^totals: \([0-9]*\).*/\1/p' "$dir/out.$1" | head -n 1)"
 }
 status=0
-for schedule in 1f1b zb-h1; do
+for schedule in "${schedules[@]}"; do
   read -r few_actions few < <(run "$schedule" 10)
   read -r many_actions many < <(run "$schedule" 110)
   each=$(( (many - few) / (many_actions - few_actions) ))

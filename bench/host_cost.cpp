@@ -72,7 +72,11 @@ void host_cost(benchmark::State& state, char const* name) {
 
 BENCHMARK_CAPTURE(host_cost, gpipe, "gpipe");
 BENCHMARK_CAPTURE(host_cost, one_f_one_b, "1f1b");
+BENCHMARK_CAPTURE(host_cost, interleaved_1f1b, "interleaved-1f1b");
 BENCHMARK_CAPTURE(host_cost, zero_bubble_h1, "zb-h1");
+BENCHMARK_CAPTURE(host_cost, zero_bubble_v, "zb-v");
+BENCHMARK_CAPTURE(host_cost, chimera, "chimera");
+BENCHMARK_CAPTURE(host_cost, pipedream, "pipedream");
 
 int main(int argc, char** argv) {
   Kokkos::initialize();

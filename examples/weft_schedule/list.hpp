@@ -20,6 +20,7 @@ inline std::string options_of(weft::schedule::takes const& parameters) {
   if (parameters.waves) text += " --waves";
   if (parameters.memory_limit) text += " --limit";
   if (parameters.steps) text += " --steps";
+  if (parameters.replicas) text += " --replicas";
   if (parameters.steps_before) text += " --steps-before";
   return text.empty() ? text : text.substr(1);
 }

@@ -31,6 +31,7 @@ void add_size(CLI::App& command, request& asked) {
   command.add_option("--group", asked.shape.group, "micro-batches that run through one chunk before the next");
   command.add_option("--waves", asked.shape.waves, "waves (Hanayo)");
   command.add_option("--steps", asked.shape.steps, "optimizer steps in the table of an asynchronous schedule");
+  command.add_option("--replicas", asked.replicas, "ranks of each stage, for replicated stages: 2,1,1")->delimiter(',');
   command.add_option("--steps-before", asked.shape.steps_before,
                      "asynchronous: steps before the table whose weights it reads");
 }
@@ -110,6 +111,10 @@ int run(int argc, char** argv) {
   }
   for (CLI::App const* const each : {&show, &time, &compare})
     if (each->parsed()) note_costs(*each, asked);
+  if (!asked.replicas.empty()) {
+    asked.shape.replicas = asked.replicas.data();
+    asked.shape.replicated_stages = static_cast<int>(asked.replicas.size());
+  }
 
   if (check.parsed()) return weft_schedule::check(asked);
   std::string const text = list.parsed()   ? weft_schedule::list_text(asked.format)

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 /// @file
 /// What can be asked of weft-schedule. `main.cpp` fills it from the command line.
@@ -36,6 +37,7 @@ struct request {
   int ranks = 0;
   int micro_batches = 0;
   weft::schedule::shape shape;
+  std::vector<int> replicas;  ///< what `shape.replicas` points to
   cost_options costs;
 
   // show

@@ -215,8 +215,8 @@ class reader {
       int steps = p.work.steps_before;  // of the stage, in front of this action
       for (placed const& other : all)
         steps += other.rank == each.rank && other.position < each.position && other.cell.what == op::step &&
-                 other.cell.stage == each.cell.stage && other.cell.copy == each.cell.copy;
-      int const version = each.cell.version;  // tests stay below 256 steps
+                 other.cell.stage == each.cell.stage;  // of whichever copy: they are one on a rank
+      int const version = each.cell.version;           // tests stay below 256 steps
       if (each.cell.what != op::forward) {
         auto const own = passes(op::forward, each.cell.stage, static_cast<int>(each.cell.micro_batch), each.cell.copy);
         if (p.work.stashes_weights ? version != own.front().cell.version : version != steps) return "another version";
@@ -225,7 +225,7 @@ class reader {
       bool kept = version <= steps && (version > steps - p.work.versions || version < p.work.steps_before);
       for (placed const& other : all)  // or a micro-batch in flight keeps it
         if (other.cell.what == op::forward && other.rank == each.rank && other.position < each.position &&
-            other.cell.stage == each.cell.stage && other.cell.copy == each.cell.copy && other.cell.version == version &&
+            other.cell.stage == each.cell.stage && other.cell.version == version &&
             find(other.cell.stage, static_cast<int>(other.cell.micro_batch), other.cell.copy).weight > each.position)
           kept = kept || p.work.stashes_weights;
       if (!kept) return "weights that are gone";

@@ -11,6 +11,7 @@
 #include <weft/schedule/oldest_read.hpp>
 #include <weft/schedule/pipedream.hpp>
 #include <weft/schedule/pipedream_2bw.hpp>
+#include <weft/schedule/pipedream_replicated.hpp>
 #include <weft/schedule/play.hpp>
 
 #include <doctest/doctest.h>
@@ -254,4 +255,88 @@ TEST_CASE("pipedream: rules say why not") {
                        weft::error);
   CHECK(pipedream_2bw<0>::steps_of(4, 24) == 6);
   CHECK(pipedream_2bw<0>::steps_of(4, 7) == 1);
+}
+
+TEST_CASE("pipedream-replicated: published warm-ups and versions of replicated stages") {
+  if (published::folder().empty()) return;
+  auto const lines =
+      published::split(published::read_file(published::folder() + "/pipedream/pipedream_warmup_replicated.csv"), '\n');
+  int checked = 0;
+  for (std::size_t line = 1; line < lines.size(); ++line) {
+    auto const fields = published::split(lines[line], ',');
+    if (fields.size() < 4) continue;
+    CAPTURE(lines[line]);
+    std::vector<int> replicas;
+    for (auto const& each : published::split(fields[0], '|')) replicas.push_back(std::stoi(each));
+    pipedream_replicated const policy{replicas.data(), static_cast<int>(replicas.size())};
+    int first = 0;
+    int ranks = 0;
+    for (std::size_t stage = 0; stage < replicas.size(); ++stage) {
+      if (static_cast<int>(stage) < std::stoi(fields[1])) first += replicas[stage];
+      ranks += replicas[stage];
+    }
+    for (int rank = first; rank < first + replicas[static_cast<std::size_t>(std::stoi(fields[1]))]; ++rank) {
+      CHECK(policy.warm_up(rank, ranks) == std::stoi(fields[2]));
+      CHECK(policy.weight_versions(rank, ranks) == std::stoi(fields[3]));
+    }
+    ++checked;
+  }
+  CHECK(checked > 10);
+}
+
+TEST_CASE("pipedream-replicated: minibatches go round, every table is proved, formulas hold") {
+  for (auto const& replicas : std::vector<std::vector<int>>{
+           {1}, {1, 1, 1, 1}, {2, 1}, {2, 1, 1}, {3, 1}, {2, 2}, {7, 1}, {4, 2, 1, 1}, {1, 2, 4}, {2, 3}, {1, 3, 2}}) {
+    pipedream_replicated const policy{replicas.data(), static_cast<int>(replicas.size())};
+    int ranks = 0;
+    for (int const each : replicas) ranks += each;
+    int const routes = policy.copies(ranks);
+    for (int const rounds : {1, 2, 3, 8}) {
+      int const micro_batches = rounds * routes;
+      CAPTURE(ranks);
+      CAPTURE(routes);
+      CAPTURE(micro_batches);
+      auto const table = write_table(ranks, micro_batches, policy);
+      std::vector<rank_figures> figures(at(ranks));
+      CHECK(explain(play(table.view(), send_model::rendezvous, figures.data())) == "");
+      int rank = 0;
+      for (int stage = 0; stage < static_cast<int>(replicas.size()); ++stage)
+        for (int replica = 0; replica < replicas[at(stage)]; ++replica, ++rank) {
+          CAPTURE(rank);
+          int own = 0;
+          int steps = 0;
+          for (action const& cell : table.view().row(rank)) {
+            steps += cell.what == op::step;
+            if (cell.what == op::step) continue;
+            CHECK(cell.stage == stage);
+            CHECK(static_cast<int>(cell.micro_batch) % replicas[at(stage)] == replica);
+            CHECK(static_cast<int>(cell.copy) == static_cast<int>(cell.micro_batch) % routes);
+            own += cell.what == op::forward;
+            if (cell.what == op::backward) CHECK(cell.version == std::max(0, steps - policy.warm_up(rank, ranks)));
+          }
+          CHECK(own == micro_batches / replicas[at(stage)]);
+          CHECK(steps == own);
+          CHECK(figures[at(rank)].peak_activations == policy.peak_activations(rank, ranks, micro_batches));
+          CHECK(figures[at(rank)].peak_versions <= policy.weight_versions(rank, ranks));
+          if (own > 2 * policy.warm_up(rank, ranks) + 1)
+            CHECK(figures[at(rank)].peak_versions == policy.weight_versions(rank, ranks));
+        }
+      CHECK(explain(play(lower(table.view(), {.receives = receive_time::at_use}).view(), send_model::in_issue_order)) ==
+            "");
+      CHECK(explain(play(lower(table.view()).view())) == "");
+    }
+  }
+}
+
+TEST_CASE("pipedream-replicated: rules say why not") {
+  int const replicas[] = {2, 1, 1};
+  pipedream_replicated const policy{replicas, 3};
+  CHECK(policy.check(4, 4).legal());
+  CHECK(policy.check(5, 4) == validity{rule::replicas_fill_ranks, 5, 4});
+  CHECK(policy.check(4, 3) == validity{rule::micro_batches_multiple, 3, 4});
+  int const none[] = {2, 0};
+  CHECK(pipedream_replicated{none, 2}.check(2, 4) == validity{rule::needs_a_replica, 0, 1});
+  int const primes[] = {5, 7, 8};
+  CHECK(pipedream_replicated{primes, 3}.check(20, 280) == validity{rule::too_many_copies, 280, 255});
+  CHECK(pipedream_replicated{}.check(4, 5).legal());
 }

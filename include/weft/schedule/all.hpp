@@ -43,6 +43,7 @@
 #include <weft/schedule/picture.hpp>
 #include <weft/schedule/pipedream.hpp>
 #include <weft/schedule/pipedream_2bw.hpp>
+#include <weft/schedule/pipedream_replicated.hpp>
 #include <weft/schedule/play.hpp>
 #include <weft/schedule/program.hpp>
 #include <weft/schedule/program_view.hpp>

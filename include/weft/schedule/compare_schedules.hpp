@@ -33,6 +33,10 @@ inline shape shape_for(schedule_entry const& entry, schedule_wish const& wish) {
   if (entry.parameters.group) used.group = wish.chosen.group;
   if (entry.parameters.waves) used.waves = wish.chosen.waves;
   if (entry.parameters.steps) used.steps = wish.chosen.steps;
+  if (entry.parameters.replicas) {
+    used.replicas = wish.chosen.replicas;
+    used.replicated_stages = wish.chosen.replicated_stages;
+  }
   if (entry.parameters.steps_before) used.steps_before = wish.chosen.steps_before;
   if (!entry.parameters.memory_limit) return used;
   used.memory_limit = wish.chosen.memory_limit;

@@ -18,6 +18,7 @@
 #include <weft/schedule/one_f_one_b.hpp>
 #include <weft/schedule/pipedream.hpp>
 #include <weft/schedule/pipedream_2bw.hpp>
+#include <weft/schedule/pipedream_replicated.hpp>
 #include <weft/schedule/program.hpp>
 #include <weft/schedule/serial.hpp>
 #include <weft/schedule/shape.hpp>
@@ -45,6 +46,7 @@ struct takes {
   bool memory_limit = false;
   bool steps = false;
   bool steps_before = false;
+  bool replicas = false;
 };
 
 /// Whether a schedule is made by looking at the others.
@@ -92,6 +94,7 @@ template <class Policy, takes Parameters>
   if (!Parameters.memory_limit && chosen.memory_limit != 0) return {rule::takes_no_limit, chosen.memory_limit, 0};
   if (!Parameters.steps && chosen.steps != 0) return {rule::takes_no_steps, chosen.steps, 0};
   if (!Parameters.steps_before && chosen.steps_before != 0) return {rule::takes_no_steps, chosen.steps_before, 0};
+  if (!Parameters.replicas && chosen.replicas != nullptr) return {rule::takes_no_replicas, chosen.replicated_stages, 0};
   return policy.check(ranks, micro_batches);
 }
 
@@ -205,6 +208,12 @@ inline constexpr schedule_entry schedules[] = {
         "(p - 1)(F + B) in a whole run", "min(p - r, M)", "2 versions",
         "as pipedream, where its versions do not fit or its staleness is too large",
         "Narayanan et al., arXiv 2006.09503"),
+    detail::entry<pipedream_replicated, takes{.replicas = true}>(
+        "1f1brr roundrobin",
+        "replicas q of the stages that add up to p; M a multiple of all of them; at most 255 ranks and routes",
+        "what its table says", "min(w + 1, M / q), w = floor((p - 1 - ranks before the stage) / q)",
+        "w + 1 versions on every rank of a stage", "to plan for stages that cannot be cut equally; not run",
+        "Narayanan et al., PipeDream, arXiv 1806.03377"),
     {latency_aware_values::name, "latencyaware crosspipe", "any; a limit of activations, where given, of at least 1",
      "what its search finds; never more than the best of the others with one copy of the weights",
      "what its search finds", "1", "where hops are long against passes or stages are unequal, and have been measured",

@@ -17,6 +17,8 @@ struct shape {
   int memory_limit = 0;  ///< activations that a rank may keep, in micro-batches of one stage
   int steps = 0;         ///< optimizer steps in one table of an asynchronous schedule
   int steps_before = 0;  ///< of an asynchronous schedule: steps before the table begins whose weights it still reads
+  int const* replicas = nullptr;  ///< of a schedule with replicated stages: ranks of each stage
+  int replicated_stages = 0;      ///< how many there are
   int kept_percent = 0;  ///< what I leaves of an activation until W, for schedules that count it (zero-bubble-auto)
   cost_model const* costs = nullptr;  ///< for schedules that are made to measure; null for F = I = W = 1 and no hops
 

@@ -38,6 +38,10 @@ enum class rule : std::uint8_t {
   steps_divide,           ///< asynchronous: as many micro-batches for each step
   steps_hold_warm_up,     ///< 2BW: a step has fewer micro-batches than the first rank's warm-up
   steps_before_fit,       ///< asynchronous: steps before the table outside 0 .. the oldest that it reads
+  replicas_fill_ranks,    ///< replicated stages: their ranks are not as many as there are
+  needs_a_replica,        ///< replicated stages: one has no rank
+  too_many_copies,        ///< replicated stages: the least common multiple of their ranks is above 255
+  takes_no_replicas,      ///< by name: replicas for a schedule without them
   versions_fit,           ///< asynchronous: more versions than a byte counts
   needs_known_name,       ///< there is no such schedule
   too_many_stages,        ///< more than an action can number (65,535)
@@ -95,6 +99,10 @@ constexpr char const* words_of(rule broken) {
     case rule::steps_divide: return WEFT_WORDS_STEPS_DIVIDE;
     case rule::steps_hold_warm_up: return WEFT_WORDS_STEPS_HOLD_WARM_UP;
     case rule::steps_before_fit: return WEFT_WORDS_STEPS_BEFORE_FIT;
+    case rule::replicas_fill_ranks: return WEFT_WORDS_REPLICAS_FILL_RANKS;
+    case rule::needs_a_replica: return WEFT_WORDS_NEEDS_A_REPLICA;
+    case rule::too_many_copies: return WEFT_WORDS_TOO_MANY_COPIES;
+    case rule::takes_no_replicas: return WEFT_WORDS_TAKES_NO_REPLICAS;
     case rule::versions_fit: return WEFT_WORDS_VERSIONS_FIT;
     case rule::needs_known_name: return WEFT_WORDS_NEEDS_KNOWN_NAME;
     case rule::too_many_stages: return WEFT_WORDS_TOO_MANY_STAGES;
@@ -106,7 +114,8 @@ constexpr char const* words_of(rule broken) {
 /// Whether `nearest` of a rule's finding means anything.
 constexpr bool has_nearest(rule broken) {
   return broken != rule::none && broken != rule::needs_known_name && broken != rule::takes_no_group &&
-         broken != rule::takes_no_waves && broken != rule::takes_no_limit && broken != rule::takes_no_steps;
+         broken != rule::takes_no_waves && broken != rule::takes_no_limit && broken != rule::takes_no_steps &&
+         broken != rule::takes_no_replicas;
 }
 
 /// "weft::schedule::serial: the serial schedule runs on 1 rank; start 1 rank, or ... (asked for 4, nearest legal 1)".

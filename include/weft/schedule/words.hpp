@@ -47,6 +47,14 @@
   "backward; use steps x (ranks - 1) micro_batches or more"
 #define WEFT_WORDS_STEPS_BEFORE_FIT \
   "a table reads no weights older than that many steps; let steps_before count only the steps it still reads"
+#define WEFT_WORDS_REPLICAS_FILL_RANKS \
+  "every rank holds one stage; use as many ranks as the stages have replicas together"
+#define WEFT_WORDS_NEEDS_A_REPLICA "a stage has no rank to live on; use 1 replica or more"
+#define WEFT_WORDS_TOO_MANY_COPIES                                                                                   \
+  "the least common multiple of the stages' replicas numbers the routes, in one byte; use numbers that divide each " \
+  "other"
+#define WEFT_WORDS_TAKES_NO_REPLICAS \
+  "this schedule has each stage on one rank; leave replicas out, or choose pipedream-replicated"
 #define WEFT_WORDS_VERSIONS_FIT "a version of the weights is counted in one byte; use at most 255 ranks"
 #define WEFT_WORDS_NEEDS_KNOWN_NAME "there is no schedule of this name; choose "
 #define WEFT_WORDS_UNUSED_AXIS \

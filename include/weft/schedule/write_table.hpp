@@ -135,6 +135,15 @@ constexpr work_set work_of(Policy const& policy, int ranks) {
     return policy.work;
 }
 
+/// Where a policy's stages live: by its type, or where ranks hold differently many by what it says itself.
+template <class Policy>
+constexpr auto placement_of(Policy const& policy, int ranks) {
+  if constexpr (requires { policy.placed(ranks); })
+    return policy.placed(ranks);
+  else
+    return typename Policy::placement{};
+}
+
 namespace detail {
 
 /// STEPs that a policy writes for one stage itself, as asynchronous ones do; `lower` adds the others' one.
@@ -153,8 +162,9 @@ constexpr program write_rows(int ranks, int micro_batches, Policy const& policy)
     throw error(explain(found, policy.name));
   int const stages = stages_of(policy, ranks);
   int const passes = policy.work.backward ? (policy.splits_backward ? 3 : 2) : 1;
-  int const copies = Policy::placement::copies;
-  topology::stage_graph graph = topology::stage_graph::chain(stages).place(typename Policy::placement{}, ranks);
+  auto const placement = placement_of(policy, ranks);
+  int const copies = placement.copies;
+  topology::stage_graph graph = topology::stage_graph::chain(stages).place(placement, ranks);
   weft::detail::buffer<int> room(ranks);
   int const work = passes * micro_batches + written_steps(policy, ranks, micro_batches);
   for (int which = 0; which < stages * copies; ++which) room[graph.view().rank_of_stage[which]] += work;

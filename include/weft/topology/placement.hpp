@@ -43,6 +43,18 @@ struct two_way {
   }
 };
 
+/// Stages on several ranks each, one group of ranks after the other; copy c of a stage is with the rank c of its group,
+/// modulo their number (PipeDream's round-robin routing). `replicas` outlives the placement.
+struct replicated {
+  int copies = 1;  ///< a common multiple of the groups' sizes
+  int const* replicas = nullptr;
+  [[nodiscard]] constexpr int rank_of(int stage, int copy, int /*ranks*/) const {
+    int first = 0;
+    for (int before = 0; before < stage; ++before) first += replicas[before];
+    return first + copy % replicas[stage];
+  }
+};
+
 /// Any map, as an array `ranks_of[stage]` that outlives the placement.
 struct map {
   static constexpr int copies = 1;

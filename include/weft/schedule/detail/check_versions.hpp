@@ -27,64 +27,77 @@ class version_check {
       : program(view),
         read(view.stages() * view.graph.copies * view.micro_batches),
         alive(view.stages() * view.graph.copies * kinds),
-        distinct(view.stages() * view.graph.copies) {
+        distinct(view.stages() * view.graph.copies),
+        steps(distinct.size()),
+        holder(distinct.size()) {
+    for (int which = 0; which < holder.size(); ++which) {
+      int const stage = which % view.stages();
+      holder[which] = stage;
+      while (view.graph.rank_of_stage[holder[which]] != view.graph.rank_of_stage[which]) holder[which] += view.stages();
+    }
     if (view.work.steps_before > 0)
       for (int rank = 0; rank < view.ranks(); ++rank) expect_older(view.row(rank));
   }
 
-  /// An F, B, I, W or R; `own_steps`: of the stage in this program so far. Returns how many versions the stage keeps
-  /// now.
-  constexpr int see(defect_report& report, int rank, action const* cell, int which, int own_steps) {
-    int const steps = program.work.steps_before + own_steps;
-    int const item = which * program.micro_batches + static_cast<int>(cell->micro_batch);
-    int const behind = (steps - cell->version) & (kinds - 1);
+  /// A STEP. Returns how many versions the stage keeps now.
+  constexpr int step(int copy_of_stage) {
+    int const which = holder[copy_of_stage];
+    ++steps[which];
+    return kept(which);
+  }
+
+  /// An F, B, I, W or R. Returns how many versions the stage keeps now.
+  constexpr int see(defect_report& report, int rank, action const* cell, int copy_of_stage) {
+    int const which = holder[copy_of_stage];
+    int const made = program.work.steps_before + steps[which];
+    int const item = copy_of_stage * program.micro_batches + static_cast<int>(cell->micro_batch);
+    int const behind = (made - cell->version) & (kinds - 1);
     int* const users = alive.data() + which * kinds;
     bool const stashes = program.work.stashes_weights;
     if (cell->what == op::forward) {
-      if (behind > steps || (behind >= program.work.versions && users[cell->version] == 0))
-        report.at(defect::wrong_version, rank, cell, -1, cell->version, steps);
-      read[item] = steps - behind;
-      if (steps - behind >= program.work.steps_before) {
+      if (behind > made || (behind >= program.work.versions && users[cell->version] == 0))
+        report.at(defect::wrong_version, rank, cell, -1, cell->version, made);
+      read[item] = made - behind;
+      if (made - behind >= program.work.steps_before) {
         if (stashes && users[cell->version]++ == 0) ++distinct[which];
       } else if (!stashes && users[cell->version] > 0) {  // it was expected; with stashing it stays, now in flight
-        int const now = kept(which, own_steps);
+        int const now = kept(which);
         if (--users[cell->version] == 0) --distinct[which];
         return now;
       }
     } else if (stashes ? cell->version != (read[item] & (kinds - 1)) : behind != 0) {
-      report.at(defect::wrong_version, rank, cell, -1, cell->version, stashes ? read[item] : steps);
+      report.at(defect::wrong_version, rank, cell, -1, cell->version, stashes ? read[item] : made);
     }
     if (cell->what == op::backward || cell->what == op::backward_weight) {
-      if (steps - read[item] > report.found.staleness) report.found.staleness = steps - read[item];
+      if (made - read[item] > report.found.staleness) report.found.staleness = made - read[item];
       int& count = users[read[item] & (kinds - 1)];
       if (stashes && count > 0 && --count == 0) --distinct[which];
     }
-    return kept(which, own_steps);
-  }
-
-  /// How many versions a stage keeps after so many STEPs in this program.
-  [[nodiscard]] constexpr int kept(int which, int own_steps) const {
-    int const steps = program.work.steps_before + own_steps;
-    int const newest = alive[which * kinds + (steps & (kinds - 1))] == 0 ? 1 : 0;
-    int const least = program.work.versions <= steps + 1 ? program.work.versions : steps + 1;
-    return distinct[which] + newest > least ? distinct[which] + newest : least;
+    return kept(which);
   }
 
  private:
   static constexpr int kinds = 256;  ///< `action::version` is a byte
 
+  [[nodiscard]] constexpr int kept(int which) const {
+    int const made = program.work.steps_before + steps[which];
+    int const newest = alive[which * kinds + (made & (kinds - 1))] == 0 ? 1 : 0;
+    int const least = program.work.versions <= made + 1 ? program.work.versions : made + 1;
+    return distinct[which] + newest > least ? distinct[which] + newest : least;
+  }
+
   /// Every F of a row that reads weights older than the program keeps them until then.
   constexpr void expect_older(row_view row) {
-    buffer<int> steps(distinct.size());
+    buffer<int> own(distinct.size());  // STEPs of the row so far
     for (action const& cell : row) {
-      int const which = cell.copy * program.stages() + cell.stage;
-      if (cell.stage >= program.stages() || which >= steps.size()) continue;
-      if (cell.what == op::step) ++steps[which];
+      int const copy_of_stage = cell.copy * program.stages() + cell.stage;
+      if (cell.stage >= program.stages() || copy_of_stage >= holder.size()) continue;
+      int const which = holder[copy_of_stage];
+      if (cell.what == op::step) ++own[which];
       if (cell.what != op::forward) continue;
-      int const own = steps[which];
-      int const behind = (program.work.steps_before + own - cell.version) & (kinds - 1);
-      if (behind > own && behind <= program.work.steps_before + own && alive[which * kinds + cell.version]++ == 0)
-        ++distinct[which];
+      int const made = program.work.steps_before + own[which];
+      int const behind = (made - cell.version) & (kinds - 1);
+      if (behind > own[which] && behind <= made && alive[which * kinds + cell.version]++ == 0) ++distinct[which];
     }
   }
 
@@ -92,6 +105,8 @@ class version_check {
   buffer<int> read;      ///< [item]: the weights its F read, counted in STEPs
   buffer<int> alive;     ///< [stage][version]: micro-batches in flight that read it, or will
   buffer<int> distinct;  ///< [stage]: versions that some micro-batch in flight reads
+  buffer<int> steps;     ///< [stage]: STEPs in this program so far
+  buffer<int> holder;    ///< [copy][stage]: copies of a stage on one rank are the same weights; the first of them
 };
 
 }  // namespace weft::inline v1::schedule::detail

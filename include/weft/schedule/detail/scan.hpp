@@ -198,7 +198,7 @@ class scanner {
       if (what >= op::reduce_gradient || what == op::none) {
         if (what == op::reduce_gradient || what == op::step) updates.end_of_stage(report, rank, actions + index, which);
         if (is_of_rank(what)) updates.of_rank(report, rank, actions + index);
-        if (asynchronous && what == op::step) raise(most_of.peak_versions, versions.kept(which, updates.steps[which]));
+        if (asynchronous && what == op::step) raise(most_of.peak_versions, versions.step(which));
         continue;
       }
       int const item = which * count + micro_batch;
@@ -249,7 +249,7 @@ class scanner {
 
       if ((cell.part | half) != 0 && what != op::recompute) half = check_pair(rank, actions + index, half);
       if (asynchronous)
-        raise(most_of.peak_versions, versions.see(report, rank, actions + index, which, updates.steps[which]));
+        raise(most_of.peak_versions, versions.see(report, rank, actions + index, which));
       else if (cell.version != 0)
         report.at(defect::wrong_version, rank, actions + index, -1, cell.version, 0);
       bool const keeps = trains && cell.stage >= first_trained;
