@@ -84,6 +84,11 @@ class pipeline final : private progress_source {
       buffers_.emplace_back("weft::wire", need.is_gradient ? gradient_of(forward) : forward);
       wire_bytes_ += buffers_.back().capacity();
     }
+    for (instruction const& each : instructions_)
+      if (auto const& facts = schedule::traits_of(each.what); facts.is_post) {
+        port const& end = port_at(each.in.first);
+        buffer_of(end).connect(door_, facts.is_send, end.peer, end.tag);
+      }
   }
 
   pipeline(pipeline const&) = delete;

@@ -16,6 +16,7 @@
 #include <memory>
 #include <new>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 namespace weft::inline v1 {
@@ -65,7 +66,8 @@ constexpr std::uint8_t digest_of_types(boundary const& layout) {
 }
 
 /// The storage of one boundary message: header, element counts, components, sent by one request. Host memory is sent in
-/// place; device memory through a mirror on the host.
+/// place; device memory through a mirror on the host. Where the transport moves messages in parts, it takes the
+/// components from where they are, and there is no mirror but of the header and the counts.
 template <class MemorySpace>
 class wire_buffer {
  public:
@@ -77,7 +79,7 @@ class wire_buffer {
     boundary_view<MemorySpace> const whole(nullptr, layout_.get());
     capacity_ = prefix_bytes + whole.bytes();
     storage_ = storage_type(label, capacity_);
-    mirror_ = Kokkos::create_mirror_view(storage_);
+    if constexpr (is_host) mirror_ = storage_;
     types_ = digest_of_types(layout);
     reset();
   }
@@ -90,6 +92,16 @@ class wire_buffer {
     view_ = boundary_view<MemorySpace>(reinterpret_cast<std::byte*>(storage_.data()) + prefix_bytes, layout_.get());
   }
 
+  /// Once, before the first message: says to whom or from whom the messages of this buffer go. Does not communicate.
+  void connect(transport::endpoint& door, bool is_send, int peer, int tag) {
+    in_parts_ = door.moves_parts(peer, MemorySpace::name());
+    if (in_parts_) door.prepare_parts(is_send, capacity_ - prefix_bytes, peer, tag);
+    if constexpr (!is_host) {
+      std::size_t const bytes = in_parts_ ? prefix_bytes : capacity_;
+      if (mirror_.size() < bytes) mirror_ = mirror_type("weft::wire", bytes);
+    }
+  }
+
   /// Posts the message; from device memory, once `space` has copied it to the mirror. Does not wait for the peer.
   template <class Space>
   void send(transport::endpoint& door, Space const& space, int stage, int direction, int micro_batch, int peer,
@@ -100,19 +112,26 @@ class wire_buffer {
     for (int index = 0; index < view_.count(); ++index) counts[index] = view_.elements(index);
     std::size_t const bytes = prefix_bytes + view_.bytes();
     if constexpr (!is_host) {
-      auto const range = std::make_pair(prefix_bytes, bytes);
-      auto const lock = door.launch_lock();
-      Kokkos::deep_copy(space, Kokkos::subview(mirror_, range), Kokkos::subview(storage_, range));
-      execution::fence(space, "weft::send");
+      if (!in_parts_) {
+        auto const range = std::make_pair(prefix_bytes, bytes);
+        auto const lock = door.launch_lock();
+        Kokkos::deep_copy(space, Kokkos::subview(mirror_, range), Kokkos::subview(storage_, range));
+        execution::fence(space, "weft::send");
+      }
+    } else {
+      static_cast<void>(space);
     }
     std::memcpy(mirror_.data(), &header, sizeof(header));
     std::memcpy(mirror_.data() + sizeof(header), counts, sizeof(counts));
-    pending = door.send(mirror_.data(), bytes, peer, tag);
+    pending = in_parts_ ? door.send_parts({mirror_.data(), prefix_bytes, body(), view_.bytes()}, peer, tag)
+                        : door.send(mirror_.data(), bytes, peer, tag);
   }
 
   /// Posts the receive. Does not block.
   void receive(transport::endpoint& door, int peer, int tag) {
-    pending = door.receive(mirror_.data(), capacity_, peer, tag);
+    pending = in_parts_
+                  ? door.receive_parts({mirror_.data(), prefix_bytes, body(), capacity_ - prefix_bytes}, peer, tag)
+                  : door.receive(mirror_.data(), capacity_, peer, tag);
     is_expected_ = true;
   }
 
@@ -164,6 +183,7 @@ class wire_buffer {
       refuse(std::to_string(bytes) + " bytes came where " + std::to_string(prefix_bytes + view_.bytes()) +
              " are right");
     if constexpr (!is_host) {
+      if (in_parts_) return;
       auto const range = std::make_pair(prefix_bytes, bytes);
       auto const lock = door.launch_lock();
       Kokkos::deep_copy(space, Kokkos::subview(storage_, range), Kokkos::subview(mirror_, range));
@@ -174,7 +194,9 @@ class wire_buffer {
 
   /// Gives up what is under way. Memory that the transport may go on reading is never given back.
   void abandon(transport::endpoint& door) noexcept {
-    if (!door.abandon(pending)) static_cast<void>(new (std::nothrow) mirror_type(mirror_));
+    if (door.abandon(pending)) return;
+    static_cast<void>(new (std::nothrow) mirror_type(mirror_));
+    static_cast<void>(new (std::nothrow) storage_type(storage_));
   }
 
   [[nodiscard]] std::size_t capacity() const { return capacity_; }
@@ -187,8 +209,11 @@ class wire_buffer {
 
  private:
   using storage_type = Kokkos::View<unsigned char*, Kokkos::LayoutRight, MemorySpace>;
-  using mirror_type = decltype(Kokkos::create_mirror_view(std::declval<storage_type const&>()));
   static constexpr bool is_host = Kokkos::SpaceAccessibility<Kokkos::HostSpace, MemorySpace>::accessible;
+  using mirror_type =
+      Kokkos::View<unsigned char*, Kokkos::LayoutRight, std::conditional_t<is_host, MemorySpace, Kokkos::HostSpace>>;
+
+  [[nodiscard]] unsigned char* body() const { return storage_.data() + prefix_bytes; }
 
   std::unique_ptr<boundary> layout_;  // at a fixed address: views point to it
   storage_type storage_;
@@ -196,6 +221,7 @@ class wire_buffer {
   std::size_t capacity_ = 0;
   std::size_t arrived_bytes_ = 0;
   bool is_expected_ = false;
+  bool in_parts_ = false;
   std::uint8_t types_ = 0;
   boundary_view<MemorySpace> view_;
 };

@@ -21,7 +21,19 @@ struct request {
   bool pending = false;
   bool is_send = false;
   bool is_collective = false;
+  bool is_in_parts = false;  ///< posted by `send_parts` or `receive_parts`
 };
+
+/// A message whose head is in host memory and whose body is in memory of another kind.
+template <class Data>
+struct message_parts {
+  Data* head = nullptr;
+  std::size_t head_bytes = 0;
+  Data* body = nullptr;
+  std::size_t body_bytes = 0;
+};
+using outgoing_parts = message_parts<void const>;
+using incoming_parts = message_parts<void>;  ///< `body_bytes`: the most that may come
 
 /// What a transport's library can sum.
 enum class summand : std::uint8_t { f32, f64 };
@@ -70,7 +82,32 @@ class endpoint {
   /// True once the request is complete; makes progress; does not communicate otherwise.
   [[nodiscard]] virtual bool test(request& posted) = 0;
 
-  /// Bytes that arrived by the last receive for which `test` returned true.
+  /// Whether messages between this rank and `peer` are posted by `send_parts` and `receive_parts`, with bodies in
+  /// `memory` (what Kokkos calls a memory space). Both ends of a pair say the same. By default none are, and whoever
+  /// has a body where the host cannot read copies it.
+  [[nodiscard]] virtual bool moves_parts(int peer, std::string_view memory) const {
+    static_cast<void>(peer), static_cast<void>(memory);
+    return false;
+  }
+
+  /// Announces messages of one direction, peer and tag with bodies of at most `most_bytes`, the same at both ends: what
+  /// they need is allocated here and not at the posts. Does not communicate.
+  virtual void prepare_parts(bool is_send, std::size_t most_bytes, int peer, int tag) {
+    static_cast<void>(is_send), static_cast<void>(most_bytes), static_cast<void>(peer), static_cast<void>(tag);
+  }
+
+  /// As `send` and `receive`, from and into two places. The head's length is the same at both ends, the body's may be
+  /// less than what the receive has room for.
+  [[nodiscard]] virtual request send_parts(outgoing_parts const& parts, int peer, int tag) {
+    static_cast<void>(parts);
+    refuse_parts(peer, tag);
+  }
+  [[nodiscard]] virtual request receive_parts(incoming_parts const& parts, int peer, int tag) {
+    static_cast<void>(parts);
+    refuse_parts(peer, tag);
+  }
+
+  /// Bytes that arrived by the last receive for which `test` returned true, the head's included.
   [[nodiscard]] virtual std::size_t received_bytes() const = 0;
 
   /// Gives up a pending request (after a failure). False where the transport may go on reading a send's buffer: its
@@ -119,6 +156,12 @@ class endpoint {
         "ring, "
         "recursive-doubling, recursive-halving, tree or hierarchical, or run over MPI",
         {.rank = global_rank(rank())});
+  }
+
+ private:
+  [[noreturn]] void refuse_parts(int peer, int tag) const {
+    throw error("weft::transport: this transport moves no messages in parts; ask moves_parts first",
+                {.rank = global_rank(rank()), .peer = peer, .tag = tag});
   }
 };
 

@@ -55,6 +55,18 @@ class subgroup final : public endpoint {
   [[nodiscard]] request receive(void* data, std::size_t bytes, int peer, int tag) override {
     return parent_.receive(data, bytes, checked(peer, tag), tag);
   }
+  [[nodiscard]] bool moves_parts(int peer, std::string_view memory) const override {
+    return parent_.moves_parts(of_parent(peer), memory);
+  }
+  void prepare_parts(bool is_send, std::size_t most_bytes, int peer, int tag) override {
+    parent_.prepare_parts(is_send, most_bytes, checked(peer, tag), tag);
+  }
+  [[nodiscard]] request send_parts(outgoing_parts const& parts, int peer, int tag) override {
+    return parent_.send_parts(parts, checked(peer, tag), tag);
+  }
+  [[nodiscard]] request receive_parts(incoming_parts const& parts, int peer, int tag) override {
+    return parent_.receive_parts(parts, checked(peer, tag), tag);
+  }
   [[nodiscard]] bool test(request& posted) override { return parent_.test(posted); }
   [[nodiscard]] std::size_t received_bytes() const override { return parent_.received_bytes(); }
   [[nodiscard]] bool abandon(request& posted) noexcept override { return parent_.abandon(posted); }

@@ -1,0 +1,130 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <weft/config.hpp>
+#include <weft/execution/kokkos.hpp>
+
+#include <Kokkos_Core.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <string_view>
+#include <utility>
+
+namespace weft::inline v1::transport {
+
+/// How a transport gets at memory that neither the host nor MPI may read. A copy is begun and has a number, larger than
+/// those of earlier ones; once `is_done(number)` both of its sides may be used again.
+template <class Copies>
+concept memory_copies = requires(Copies& copies, void* host, void const* from, std::size_t bytes,
+                                 std::uint64_t number) {
+  { std::as_const(copies).memory() } -> std::convertible_to<std::string_view>;
+  { *copies.make_host_buffer(bytes).data() } -> std::convertible_to<unsigned char>;
+  { copies.to_host(host, from, bytes) } -> std::same_as<std::uint64_t>;
+  { copies.to_device(host, from, bytes) } -> std::same_as<std::uint64_t>;
+  { copies.is_done(number) } -> std::same_as<bool>;
+};
+
+/// For bodies in plain host memory: what a rank without a device runs where its peer stages.
+class host_copies {
+ public:
+  class host_buffer {
+   public:
+    explicit host_buffer(std::size_t bytes) : data_(new unsigned char[bytes]) {}
+    [[nodiscard]] unsigned char* data() const { return data_.get(); }
+
+   private:
+    std::unique_ptr<unsigned char[]> data_;
+  };
+
+  [[nodiscard]] std::string_view memory() const { return Kokkos::HostSpace::name(); }
+  [[nodiscard]] host_buffer make_host_buffer(std::size_t bytes) { return host_buffer(bytes); }
+
+  std::uint64_t to_host(void* host, void const* body, std::size_t bytes) { return copy(host, body, bytes); }
+  std::uint64_t to_device(void* body, void const* host, std::size_t bytes) { return copy(body, host, bytes); }
+  [[nodiscard]] bool is_done(std::uint64_t) { return true; }
+
+ private:
+  static std::uint64_t copy(void* to, void const* from, std::size_t bytes) {
+    if (bytes > 0) std::memcpy(to, from, bytes);
+    return 0;
+  }
+};
+
+namespace detail {
+
+/// Host memory that the device's copy engine reads at full speed; plain host memory where there is no device.
+template <class Space>
+struct pinned {
+  using type = Kokkos::HostSpace;
+};
+#if defined(KOKKOS_ENABLE_CUDA)
+template <>
+struct pinned<Kokkos::CudaSpace> {
+  using type = Kokkos::CudaHostPinnedSpace;
+};
+#endif
+#if defined(KOKKOS_ENABLE_HIP)
+#if KOKKOS_VERSION >= 40000
+template <>
+struct pinned<Kokkos::HIPSpace> {
+  using type = Kokkos::HIPHostPinnedSpace;
+};
+#else
+template <>
+struct pinned<Kokkos::Experimental::HIPSpace> {
+  using type = Kokkos::Experimental::HIPHostPinnedSpace;
+};
+#endif
+#endif
+
+}  // namespace detail
+
+/// By Kokkos, on an instance of the caller's, better not the one that computes: a copy would wait for its kernels.
+/// Kokkos has no events, so `is_done` waits for the instance: for one chunk, or a few. One rank per process: the launch
+/// lock is not taken.
+template <class Space = Kokkos::DefaultExecutionSpace>
+class kokkos_copies {
+ public:
+  using memory_space = typename Space::memory_space;
+  using host_buffer = Kokkos::View<unsigned char*, Kokkos::LayoutRight, typename detail::pinned<memory_space>::type>;
+
+  explicit kokkos_copies(Space const& space = Space()) : space_(space) {}
+
+  [[nodiscard]] std::string_view memory() const { return memory_space::name(); }
+  [[nodiscard]] host_buffer make_host_buffer(std::size_t bytes) { return host_buffer("weft::chunk", bytes); }
+
+  std::uint64_t to_host(void* host, void const* body, std::size_t bytes) {
+    Kokkos::deep_copy(space_, view<Kokkos::HostSpace, unsigned char>(host, bytes),
+                      view<memory_space, unsigned char const>(body, bytes));
+    return ++begun_;
+  }
+  std::uint64_t to_device(void* body, void const* host, std::size_t bytes) {
+    Kokkos::deep_copy(space_, view<memory_space, unsigned char>(body, bytes),
+                      view<Kokkos::HostSpace, unsigned char const>(host, bytes));
+    return ++begun_;
+  }
+  [[nodiscard]] bool is_done(std::uint64_t number) {
+    if (number > done_) {
+      execution::fence(space_, "weft::chunk");
+      done_ = begun_;
+    }
+    return true;
+  }
+
+ private:
+  template <class Memory, class Byte, class Data>
+  static auto view(Data* data, std::size_t bytes) {
+    return Kokkos::View<Byte*, Kokkos::LayoutRight, Memory, Kokkos::MemoryUnmanaged>(static_cast<Byte*>(data), bytes);
+  }
+
+  Space space_;
+  std::uint64_t begun_ = 0;
+  std::uint64_t done_ = 0;
+};
+
+}  // namespace weft::inline v1::transport
