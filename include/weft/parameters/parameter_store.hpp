@@ -134,6 +134,9 @@ class parameter_store {
       if (each.stage == stage) return buffers_[static_cast<std::size_t>(each.buffer)].turn();
   }
 
+  /// Takes the last commit back: the state before it is in the other slot, as it was.
+  void roll_back() noexcept { current_ = 1 - current_; }
+
   /// For entries that STEP leaves alone (frozen ones): the next state is the current one.
   void keep(Space const& space, entry const& which) const {
     Kokkos::deep_copy(space, next_value(which), value(which));

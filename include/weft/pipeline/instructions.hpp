@@ -6,6 +6,7 @@
 #include <weft/error.hpp>
 #include <weft/pipeline/boundary.hpp>
 #include <weft/schedule/action_name.hpp>
+#include <weft/schedule/detail/check_validation.hpp>
 #include <weft/schedule/program_view.hpp>
 #include <weft/schedule/tags.hpp>
 
@@ -58,6 +59,9 @@ struct instruction_list {
   std::vector<instruction> instructions;
   std::vector<port> ports;
   std::vector<buffer_need> buffers;
+  /// Where steps are validated afterwards: by channel, in their order, the receives behind VALIDATE of messages that are
+  /// sent in front of the sender's (indices of `instructions`). A redo takes those in at VALIDATE.
+  std::vector<std::vector<int>> sent_early;
 };
 
 namespace detail {
@@ -76,6 +80,7 @@ class row_compiler {
     require_one_copy();
     schedule::row_view const row = program_.row(rank_);
     for (int position = 0; position < row.size; ++position) add(row, position);
+    if (program_.work.post_validated) find_sent_early(row);
     return std::move(list_);
   }
 
@@ -278,6 +283,24 @@ class row_compiler {
       for (int const index : entering) release(each, index, false);
       for (int const index : leaving) release(each, index, true);
     }
+  }
+
+  void find_sent_early(schedule::row_view row) {
+    schedule::detail::early_posts const early(program_);
+    std::map<int, int> received;                  // by channel
+    std::map<int, std::vector<int>> by_channel;   // instructions
+    bool is_validated = false;
+    int instruction = 0;
+    for (schedule::action const& each : row) {
+      if (each.what == schedule::op::none) continue;
+      int const index = instruction++;
+      auto const& facts = schedule::traits_of(each.what);
+      is_validated = is_validated || each.what == schedule::op::validate;
+      if (!facts.is_post || facts.is_send) continue;
+      int const channel = early.lines.channel_of(each);
+      if (++received[channel] <= early.sent[channel] && is_validated) by_channel[channel].push_back(index);
+    }
+    for (auto& [channel, posts] : by_channel) list_.sent_early.push_back(std::move(posts));
   }
 
   void add(schedule::row_view row, int position) {

@@ -21,7 +21,9 @@
 
 #include <Kokkos_Core.hpp>
 
+#include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -71,6 +73,8 @@ class pipeline final : private progress_source {
     auto list = compile_row(program, door.rank(), where_.own_rank());
     instructions_ = std::move(list.instructions);
     ports_ = std::move(list.ports);
+    sent_early_ = std::move(list.sent_early);
+    taken_in_.resize(sent_early_.size());
     times_.resize(options_.record_times ? instructions_.size() : 0);
     for (instruction const& each : instructions_)
       detail::require_stage_offers<Stage, is_split, is_whole>(each, where_.own_rank());
@@ -164,9 +168,16 @@ class pipeline final : private progress_source {
     auto const start = clock::now();
     step_begin_ = start;
     has_tool_ = profiling::has_tool();
-    for (std::size_t index = 0; index < instructions_.size(); ++index) {
+    for (std::size_t next = 0; next < instructions_.size();) {
+      std::size_t const index = next++;
       instruction const& each = instructions_[index];
       where_.set(&each);
+      if (each.what == schedule::op::validate) {
+        if (!is_to_redo(each, index)) continue;
+        take_in_early_messages();
+        next = 0;
+        continue;
+      }
       auto const& facts = schedule::traits_of(each.what);
       if (facts.is_compute)
         compute(each, index);
@@ -232,6 +243,8 @@ class pipeline final : private progress_source {
     double const begin = options_.record_times ? now() : 0.0;
     if constexpr (requires(Stage & stage) { stage.reduce_gradient(0, 0); })
       if (each.what == op::reduce_gradient) stage_.reduce_gradient(each.stage, each.group);
+    if constexpr (requires(Stage & stage) { stage.partial_norm(); })
+      if (each.what == op::partial_norm) stage_.partial_norm();
     if constexpr (requires(Stage & stage) { stage.norm(); })
       if (each.what == op::norm) stage_.norm();
     if constexpr (requires(Stage & stage) { stage.step(0); })
@@ -241,6 +254,49 @@ class pipeline final : private progress_source {
     if constexpr (requires(Stage & stage) { stage.reshard(0); })
       if (each.what == op::reshard) stage_.reshard(each.stage);
     if (options_.record_times) times_[index] = {begin, now()};
+  }
+
+  /// VALIDATE: whether what stands in front of it was done with weights that were wrong, on this rank or another one.
+  bool is_to_redo(instruction const& each, std::size_t index) {
+    bool is_wrong = false;
+    if constexpr (requires(Stage & stage) { stage.validate(); }) {
+      profiling::region const named(has_tool_, each.what, each.stage, each.micro_batch);
+      double const begin = options_.record_times ? now() : 0.0;
+      is_wrong = stage_.validate();
+      if (options_.record_times) times_[index] = {begin, now()};
+    }
+    return is_wrong;
+  }
+
+  /// All ranks are about to do again what stands in front of VALIDATE. Every message that was sent there is received
+  /// first, on every rank, whether its receive comes before or behind VALIDATE, and forgotten: then the messages that
+  /// follow meet the receives that follow. Channels do not wait for each other, nor for this rank's own sends.
+  void take_in_early_messages() {
+    std::fill(taken_in_.begin(), taken_in_.end(), std::size_t(0));
+    auto const is_done = [&] {
+      bool all = true;
+      for (auto& buffer : buffers_) all = buffer.test(door_) && all;
+      for (std::size_t channel = 0; channel < sent_early_.size(); ++channel) {
+        auto const& posts = sent_early_[channel];
+        while (taken_in_[channel] < posts.size()) {
+          port const& end = port_at(instructions_[static_cast<std::size_t>(posts[taken_in_[channel]])].in.first);
+          auto& buffer = buffer_of(end);
+          all = false;
+          if (buffer.pending.pending) break;
+          buffer.receive(door_, end.peer, end.tag);
+          ++taken_in_[channel];
+        }
+      }
+      return all;
+    };
+    transport::wait_until(
+        door_, options_.deadline, is_done,
+        [&](double waited) { where_.overdue(waited, "messages that were sent before VALIDATE", -1); },
+        [&] { progress_of_stage(); });
+    for (auto& buffer : buffers_) {
+      note_completion(buffer);
+      buffer.forget();
+    }
   }
 
   void receive(instruction const& each, std::size_t index) {
@@ -384,6 +440,8 @@ class pipeline final : private progress_source {
   std::vector<instruction> instructions_;
   std::vector<port> ports_;
   std::vector<buffer_type> buffers_;
+  std::vector<std::vector<int>> sent_early_;  ///< see `instruction_list`
+  std::vector<std::size_t> taken_in_;         ///< by channel: how many of them a redo has posted
   std::vector<action_time> times_;
   views in_;
   views out_;

@@ -143,6 +143,9 @@ class wire_buffer {
     return true;
   }
 
+  /// Nobody will accept the message that has arrived.
+  void forget() { is_expected_ = false; }
+
   /// A receive has been posted, and its message is not yet accepted.
   [[nodiscard]] bool is_expected() const { return is_expected_; }
 

@@ -45,7 +45,8 @@ class measured_costs {
           if (each.group == static_cast<std::uint8_t>(schedule::reduction::tied))
             least_reduction_ = (std::min)(least_reduction_, seconds);
           break;
-        case schedule::op::norm: least_norm_ = (std::min)(least_norm_, seconds); break;
+        case schedule::op::norm:
+        case schedule::op::partial_norm: least_norm_ = (std::min)(least_norm_, seconds); break;
         default: break;
       }
     }

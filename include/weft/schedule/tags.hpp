@@ -11,8 +11,8 @@
 /// Who may use which message tag. MPI promises no more than 0 .. 32,767, so everything that weft sends point to point
 /// shares that range: edges of the stage graph first, then tied parameters, state transfer, and collectives.
 ///
-///     0 ........................ 29,999 | 30,000 ......... 31,899 | 31,900 | 32,000      | 32,001 .. 32,512
-///     edges (message_tag)               | tied parameters          | state  | collectives | running collectives
+///     0 ........................ 29,999 | 30,000 ......... 31,899 | 31,900 | 31,901, 31,902  | 32,000      | 32,001 .. 32,512
+///     edges (message_tag)               | tied parameters          | state  | post-validation | collectives | running ones
 
 namespace weft::inline v1::schedule::tags {
 
@@ -20,6 +20,8 @@ inline constexpr int largest_edge = 29999;     ///< the largest tag of a boundar
 inline constexpr int first_tied = 30000;       ///< gradients and values of tied parameters
 inline constexpr int sites_per_group = 16;     ///< the most use sites of one tied parameter
 inline constexpr int state = 31900;            ///< parameters and optimizer state, gathered or scattered
+inline constexpr int partial_norm = 31901;     ///< post-validation: what a rank passes on to the next
+inline constexpr int whole_norm = 31902;       ///< post-validation: what the last rank tells all others
 inline constexpr int collective = 32000;       ///< collectives that a rank waits for: one at a time between two ranks
 inline constexpr int first_running = 32001;    ///< collectives that run beside others, one tag each
 inline constexpr int running = 512;            ///< how many of those
@@ -28,7 +30,8 @@ inline constexpr int largest_allowed = 32767;  ///< the least upper bound that M
 /// The most tied parameters of one model.
 inline constexpr int groups = (state - first_tied) / sites_per_group;
 
-static_assert(largest_edge < first_tied && first_tied + groups * sites_per_group <= state && state < collective &&
+static_assert(largest_edge < first_tied && first_tied + groups * sites_per_group <= state && state < partial_norm &&
+              whole_norm < collective &&
               collective < first_running && first_running + running - 1 <= largest_allowed);
 
 }  // namespace weft::inline v1::schedule::tags

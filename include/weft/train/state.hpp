@@ -90,6 +90,7 @@ void collect_state(Trainer& trainer, bool moments, Sink&& sink) {
 template <class Trainer, class Source>
 void restore_state(Trainer& trainer, bool moments, Source&& source) {
   using real = typename Trainer::real;
+  if constexpr (requires { trainer.require_settled(); }) trainer.require_settled();
   auto& store = trainer.stage().store();
   std::vector<real> host;
   for (auto const& entry : store.entries()) {

@@ -14,6 +14,9 @@
 #include <weft/plan/proof.hpp>
 #include <weft/schedule/digest.hpp>
 #include <weft/schedule/forward_program.hpp>
+#include <weft/schedule/lower_options.hpp>
+#include <weft/schedule/passes/post_validate.hpp>
+#include <weft/schedule/play.hpp>
 #include <weft/schedule/program.hpp>
 #include <weft/topology/mesh.hpp>
 #include <weft/topology/partition.hpp>
@@ -31,11 +34,18 @@
 #include <cstdio>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace weft::inline v1::train {
+
+/// When a rank of a post-validated trainer steps before it knows whether all ranks may.
+enum class speculation : std::uint8_t {
+  while_unclipped,  ///< unless the last step was clipped or skipped: then the next one probably is, and waits
+  always            ///< and pays for every step that is clipped with a second warm-up
+};
 
 struct trainer_options {
   model::extents extents{};  ///< the largest micro-batch that will ever come
@@ -50,18 +60,24 @@ struct trainer_options {
   collective::all_reduce_choice reduction{};       ///< how gradients are summed over the data axis; the ring at first
   int gradient_groups = 1;           ///< on one data rank: sums kept apart as that many data ranks would keep them
   int compare_replicas_every = 100;  ///< steps between comparisons of the replicas' bits; 0: never
+  /// post_validated: no rank waits for the others before its STEPs (schedule/passes/post_validate.hpp, and `step`);
+  /// synchronous: as the program was lowered.
+  schedule::norm_kind norm = schedule::norm_kind::synchronous;
+  speculation speculates = speculation::while_unclipped;  ///< where steps are validated afterwards
   topology::mesh_shape mesh{};       ///< pipeline and data axis; empty: as many pipelines as the ranks make up
   std::vector<std::pair<std::string, std::string>> facts{};  ///< more that all ranks must agree on: (name, value)
 };
 
 /// What a step tells, on every rank.
 struct step_result {
+  std::int64_t step = -1;      ///< which one, from 0; -1: none, the rest means nothing (see `trainer::step`)
   double loss = 0.0;           ///< mean over the counted tokens, in nats
   std::int64_t tokens = 0;     ///< counted tokens of the batch
   double gradient_norm = 0.0;  ///< over all parameters, before clipping
   double learning_rate = 0.0;
   bool is_skipped = false;         ///< the norm was not finite: no rank has changed a weight
   bool is_stop_requested = false;  ///< some rank has called `request_stop`
+  bool is_redone = false;          ///< post-validated: some rank had stepped by other numbers, and all began anew
 };
 
 /// Trains one model under one program, on as many pipelines as there are times its ranks: data parallelism. A batch is
@@ -122,12 +138,16 @@ class trainer {
   ///
   /// An exception on any rank ends the step on all of them, and with it the trainer: go on from a saved state. A rank
   /// that fails has not committed its new weights.
+  ///
+  /// Where steps are validated afterwards, it tells of the step before, and the first call of none: a step counts once
+  /// every rank has heard of its norm, which is in the middle of the next one. `settle` ends the last one.
   step_result step(model::token_batch const& batch) {
     return transport::guarded(door_, [&] {
       int const micro_batches = program_.view().micro_batches;
       require_batch(batch, micro_batches);
       compare_replicas();
       step_result result;
+      result.step = steps_done_;
       result.learning_rate = options_.learning_rate(steps_done_);
       result.tokens = batch.counted_tokens;
       model::token_batch part = batch;
@@ -140,6 +160,13 @@ class trainer {
       part.copies = copies();
       stage_->begin_training(part, result.learning_rate, options_.clip, optimizer_steps_ + 1);
       training_->step();
+      if (is_post_validated()) {
+        close();
+        stage_->commit();  // for now
+        open_ = result;
+        ++steps_done_;
+        return std::exchange(settled_, {});
+      }
       result.loss = stage_->loss_sum() / static_cast<double>(batch.counted_tokens);
       result.gradient_norm = stage_->gradient_norm();
       result.is_skipped = !stage_->commit();
@@ -147,6 +174,16 @@ class trainer {
       ++steps_done_;
       if (!result.is_skipped) ++optimizer_steps_;
       return result;
+    });
+  }
+
+  /// Ends the last step where steps are validated afterwards, and returns what `step` has not told yet, an empty result
+  /// where that is nothing. To be called before the trainer is destroyed. Evaluation, logits and saving do the same,
+  /// and leave the result for later. Collective.
+  step_result settle() {
+    return transport::guarded(door_, [&] {
+      finish_open_step();
+      return std::exchange(settled_, {});
     });
   }
 
@@ -158,6 +195,7 @@ class trainer {
   double evaluate(model::token_batch const& batch) {
     return transport::guarded(door_, [&] {
       require_batch(batch, batch.micro_batches);
+      finish_open_step();
       // Each pipeline plays some of the micro-batches; their losses are added in the batch's own order.
       auto const mine = model::micro_batch_range(batch.micro_batches, ranks_->count(), ranks_->index());
       auto const first = model::micro_batch_range(batch.sequences, batch.micro_batches, mine.first).first;
@@ -179,6 +217,7 @@ class trainer {
                     std::to_string(batch.sequences) + " sequences of " + std::to_string(batch.sequence_length) +
                     " tokens in " + std::to_string(batch.micro_batches) +
                     " micro-batches; pass one micro-batch, and a position inside");
+      finish_open_step();
       forward(part_of(batch, {0, batch.sequences}, 1), 1, 0);  // in every pipeline
       return stage_->logits(position);
     });
@@ -187,6 +226,7 @@ class trainer {
   /// Throws, on all ranks, unless all replicas and copies hold the same bits now. Collective; nothing to do on one
   /// pipeline with one copy of the model.
   void require_equal_replicas() {
+    finish_open_step();
     if (ranks_->holders() == nullptr) return;
     train::require_equal_replicas(*ranks_->holders(), stage_->store(), stage_->space(), steps_done_, options_.deadline);
   }
@@ -195,8 +235,19 @@ class trainer {
   [[nodiscard]] std::int64_t optimizer_steps() const { return optimizer_steps_; }
   /// For resuming: the step that comes next.
   void set_steps_done(std::int64_t steps, std::int64_t optimizer_steps) {
+    require_settled();
     steps_done_ = steps;
     optimizer_steps_ = optimizer_steps;
+  }
+
+  /// PARTIAL_NORM and VALIDATE in the program: results come one step later.
+  [[nodiscard]] bool is_post_validated() const { return program_.view().work.post_validated; }
+  /// Throws where a step waits for its validation. Does not communicate.
+  void require_settled() const {
+    if (open_)
+      throw error("weft::trainer: step " + std::to_string(open_->step) +
+                      " is not validated yet, so its weights may still change; call settle() on every rank first",
+                  {.rank = door_.rank()});
   }
 
   [[nodiscard]] stage_type& stage() { return *stage_; }
@@ -212,6 +263,7 @@ class trainer {
   using engine = pipeline<stage_type, Space>;
 
   void build() {
+    if (options_.norm == schedule::norm_kind::post_validated) post_validate();
     require_mesh();
     layers_ = checked_partition().ranges();
     transport::require_agreement(door_, facts(), options_.deadline);
@@ -220,9 +272,48 @@ class trainer {
                                           options_.deadline, options_.gradient_groups, options_.reduction);
     stage_->set_optimizer(options_.optimizer);
     stage_->model().set_dropout(options_.dropout);
+    if (is_post_validated())
+      stage_->post_validate(program_.view().micro_batches * ranks_->count(),
+                            options_.speculates == speculation::always);
     training_ = std::make_unique<engine>(
         program_.view(), ranks_->pipeline(), *stage_,
         pipeline_options{.deadline = options_.deadline, .record_times = options_.record_times});
+  }
+
+  /// Of a program that was lowered with NORM.
+  void post_validate() {
+    if (is_post_validated()) return;
+    auto validated = schedule::passes::post_validate(program_.view());
+    auto const found = schedule::play(validated.view());
+    if (!validated.view().work.post_validated || !found.playable())
+      throw error("weft::trainer: the program '" + std::string(program_.view().name) +
+                      "' cannot be validated afterwards: " +
+                      (found.playable() ? "it has no NORM" : schedule::explain(found)) +
+                      "; lower it with norm_kind::post_validated, or leave trainer_options::norm at synchronous",
+                  {.rank = door_.rank()});
+    program_ = std::move(validated);
+  }
+
+  /// The step before has been validated: what it tells.
+  void close() {
+    if (!open_) return;
+    auto const& whole = stage_->validated();
+    open_->loss = whole.loss_sum / static_cast<double>(open_->tokens);
+    open_->gradient_norm = whole.norm;
+    open_->is_skipped = whole.is_skipped;
+    open_->is_stop_requested = whole.is_stop_requested;
+    open_->is_redone = whole.is_redone;
+    if (!whole.is_skipped) ++optimizer_steps_;
+    settled_ = *open_;
+    open_.reset();
+  }
+
+  /// Collective over the pipeline where a step is open.
+  void finish_open_step() {
+    if (!open_) return;
+    stage_->settle();
+    stage_->finish_validation();
+    close();
   }
 
   /// Throws where ranks, program and gradient groups do not go together.
@@ -259,6 +350,12 @@ class trainer {
       throw error("weft::trainer: " + std::to_string(options_.gradient_groups) +
                       " gradient groups for a program with " + std::to_string(copies()) +
                       " copies of the model, each of which has a group of its own; leave gradient_groups at 1",
+                  {.rank = door_.rank()});
+    if (is_post_validated() && copies() > 1 && pipelines > 1)
+      throw error("weft::trainer: post-validation of a program with two copies of the model on " +
+                      std::to_string(pipelines) +
+                      " data ranks is not possible, since no one rank of a pipeline holds the other pipelines' losses; "
+                      "use one data rank, or norm_kind::synchronous",
                   {.rank = door_.rank()});
     int const groups = options_.gradient_groups;
     if (groups < 1 || (groups > 1 && pipelines > 1) || program.micro_batches % groups != 0)
@@ -361,6 +458,7 @@ class trainer {
             number(rate.peak) + ", " + std::to_string(rate.warmup_steps) + ", " + std::to_string(rate.total_steps) +
                 ", " + number(rate.floor));
     all.add("clip", number(options_.clip));
+    all.add("speculation", options_.speculates == speculation::always ? "always" : "while unclipped");
     all.add("dropout", number(options_.dropout));
     for (auto const& [name, value] : execution::build_facts<Space>()) all.add(name, value);
     return all;
@@ -377,6 +475,8 @@ class trainer {
   std::int64_t steps_done_ = 0;
   std::int64_t optimizer_steps_ = 0;
   bool is_compared_ = false;
+  std::optional<step_result> open_;  ///< post-validated: made, and not validated
+  step_result settled_;              ///< validated, and not told
 };
 
 }  // namespace weft::inline v1::train

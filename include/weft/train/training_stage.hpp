@@ -15,6 +15,7 @@
 #include <weft/topology/stage_graph.hpp>
 #include <weft/train/adamw.hpp>
 #include <weft/train/gradient_reduction.hpp>
+#include <weft/train/post_validation.hpp>
 #include <weft/train/replica.hpp>
 #include <weft/train/tied_gradients.hpp>
 #include <weft/transport/endpoint.hpp>
@@ -26,6 +27,7 @@
 #include <cmath>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -59,6 +61,7 @@ class training_stage {
         lock_while_building_(door_.launch_lock()),
         model_(layers, stages_of(graph, door_.rank()), extents, seed, Space{}, gradient_groups),
         reduction_(model_.parameters(), model_.layer_of_entry(), ranks.holders_of_stage(), reduction, deadline) {
+    own_stages_ = stages_of(graph, door_.rank());
     lay_out_blocks(layers);
     find_tied(layers, graph);
     for (int stage = 0; stage < graph.stages; ++stage) {
@@ -106,22 +109,77 @@ class training_stage {
     {
       auto const lock = door_.launch_lock();
       std::fill(shared_.begin(), shared_.end(), 0.0);
-      if (ranks_.index() == 0) add_own_blocks();  // the other replicas' gradients are the same
-      add_own_losses();
+      if (ranks_.index() == 0) add_own_blocks(shared_);  // the other replicas' gradients are the same
+      add_own_losses(shared_);
       shared_[stop_place()] = wants_stop_ ? 1.0 : 0.0;
     }
     transport::all_reduce_sum(ranks_.world(), shared_.data(), shared_.size(), deadline_);
-    stop_requested_ = shared_[stop_place()] > 0.0;
-    double sum = 0.0;
-    for (std::size_t block = 0; block < block_count_; ++block) sum += shared_[block];
-    norm_ = std::sqrt(sum);
-    read_losses();
+    read_state(shared_);
+  }
+
+  /// In NORM's place where steps are validated afterwards: waits for the rank before, not for the others, and takes
+  /// what is known here for the whole. Communicates with the ranks before and behind, and along the data axis.
+  void partial_norm() {
+    auto const on_turn = [this] { progress(); };
+    reduce_tied();
+    reduction_.finish(door_, space_);
+    auto& state = validation_->collect(on_turn);
+    {
+      auto const lock = door_.launch_lock();
+      add_own_blocks(state);
+      add_own_losses(state);
+      if (wants_stop_) state[stop_place()] = 1.0;
+    }
+    bool const is_last = validation_->is_last();
+    if (is_last && ranks_.count() > 1)  // its own pipeline's losses and wishes; the gradients are the same in all
+      transport::all_reduce_sum(*ranks_.holders(), state.data() + block_count_, micro_batches_ + 1, deadline_);
+    read_state(state);
+    std::size_t const steps = stop_place() + 1;  // by rank: the factor that it takes
+    state[steps + static_cast<std::size_t>(door_.rank())] = speculates_ || is_last ? factor_ : waits;
+    if (is_last) {
+      bool const is_wrong =
+          std::any_of(state.begin() + static_cast<std::ptrdiff_t>(steps), state.end(),
+                      [&](double taken) { return taken != waits && taken != factor_; });
+      validation_->tell({norm_, loss_sum_, stop_requested_ ? 1.0 : 0.0, is_wrong ? 1.0 : 0.0}, on_turn);
+    } else {
+      validation_->pass_on();
+    }
+    if (!speculates_) take(validation_->hear(on_turn));
+    is_open_ = true;
+  }
+
+  /// The step before, now that the whole of its norm is known. Waits for the last rank's word of it. Where this rank
+  /// has stepped by other numbers, it goes back and steps again. True: some rank has, so that whatever was done with
+  /// the weights since must be done again. Nothing to do where no step waits for it.
+  [[nodiscard]] bool validate() {
+    if (!is_open_) return false;
+    settle();
+    coming_.optimizer_step = update_.optimizer_step + (factor_ > 0.0 ? 1 : 0);
+    auto const lock = door_.launch_lock();
+    start_update();
+    return validated_.is_redone;
+  }
+
+  /// The same where no step follows. Ends with this rank's STEPs final.
+  void settle() {
+    if (!is_open_) return;
+    is_open_ = false;
+    double const taken = factor_;
+    whole_state const whole = validation_->hear([this] { progress(); });
+    take(whole);
+    if (factor_ != taken) {
+      if (taken > 0.0) store().roll_back();
+      for (int const stage : own_stages_) step(stage);
+      if (factor_ > 0.0) store().commit();
+    }
+    speculates_ = always_speculates_ || factor_ == 1.0;
+    validated_ = {norm_, loss_sum_, factor_ == 0.0, stop_requested_, whole.redo > 0.0};
   }
 
   /// AdamW on one stage's parameters, into their other slot. Does not communicate.
   void step(int stage) {
-    if (!std::isfinite(norm_) || !std::isfinite(loss_sum_)) return;
-    double const scale = clip_ > 0.0 && norm_ > clip_ ? clip_ / norm_ : 1.0;
+    if (factor_ == 0.0) return;
+    double const scale = factor_;
     auto const lock = door_.launch_lock();
     for (auto const& entry : store().entries()) {
       if (entry.stage != stage) continue;
@@ -129,7 +187,7 @@ class training_stage {
         store().keep(space_, entry);
         continue;
       }
-      adamw_step(space_, optimizer_, learning_rate_, optimizer_step_, scale, entry.descriptor.decay,
+      adamw_step(space_, optimizer_, update_.learning_rate, update_.optimizer_step, scale, entry.descriptor.decay,
                  store().value(entry), store().first_moment(entry), store().second_moment(entry),
                  store().gradient(entry), store().next_value(entry), store().next_first_moment(entry),
                  store().next_second_moment(entry));
@@ -140,16 +198,38 @@ class training_stage {
   // What the trainer asks.
   void set_optimizer(adamw const& options) { optimizer_ = options; }
 
-  /// Before a training program is played, with this replica's part of the batch. Does not communicate.
+  /// For programs with PARTIAL_NORM and VALIDATE. `micro_batches`: of a batch, over all pipelines. `always_speculates`:
+  /// see trainer_options. Does not communicate.
+  void post_validate(int micro_batches, bool always_speculates) {
+    auto const ranks = static_cast<std::size_t>(door_.size());
+    validation_ = std::make_unique<post_validation>(
+        door_, block_count_ + static_cast<std::size_t>(micro_batches) + 1 + ranks, deadline_);
+    always_speculates_ = always_speculates;
+  }
+
+  /// Before a training program is played, with this replica's part of the batch. Does not communicate. Where a step
+  /// waits for its validation, its gradients and its place in the count of steps are left alone until VALIDATE.
   void begin_training(model::token_batch const& batch, double learning_rate, double clip, std::int64_t optimizer_step) {
     auto const lock = door_.launch_lock();
     begin(batch, batch.micro_batches * ranks_.count(), batch.micro_batches * ranks_.index());
-    learning_rate_ = learning_rate;
-    clip_ = clip;
-    optimizer_step_ = optimizer_step;
-    is_tied_reduced_ = false;
-    store().zero_gradients(space_);
-    execution::fence(space_, "weft::begin");
+    coming_ = {learning_rate, clip, optimizer_step};
+    if (!is_open_) start_update();
+  }
+
+  /// Of the last step that was validated.
+  struct validated_step {
+    double norm = 0.0;
+    double loss_sum = 0.0;
+    bool is_skipped = false;
+    bool is_stop_requested = false;
+    bool is_redone = false;  ///< some rank had stepped by other numbers
+  };
+  [[nodiscard]] validated_step const& validated() const { return validated_; }
+  /// Steps have been made that are not validated.
+  [[nodiscard]] bool is_open() const { return is_open_; }
+  /// When every rank has settled: until all have heard so. Communicates with all ranks of the pipeline.
+  void finish_validation() {
+    if (validation_ != nullptr) validation_->finish([this] { progress(); });
   }
 
   /// Before a forward-only program is played, with a part of a batch of `micro_batches` in all that begins with its
@@ -164,15 +244,15 @@ class training_stage {
     std::fill(shared_.begin(), shared_.end(), 0.0);
     {
       auto const lock = door_.launch_lock();
-      add_own_losses();
+      add_own_losses(shared_);
     }
     transport::all_reduce_sum(ranks_.world(), shared_.data() + block_count_, shared_.size() - block_count_, deadline_);
-    read_losses();
+    read_losses(shared_);
   }
 
   /// Makes the weights of the last STEP the current ones; false, and nothing changed, when the norm was not finite.
-  [[nodiscard]] bool commit() {
-    if (!std::isfinite(norm_) || !std::isfinite(loss_sum_)) return false;
+  bool commit() {
+    if (factor_ == 0.0) return false;
     store().commit();
     return true;
   }
@@ -278,7 +358,38 @@ class training_stage {
 
   [[nodiscard]] std::size_t stop_place() const { return block_count_ + micro_batches_; }
 
-  void add_own_blocks() {
+  /// Holds the launch lock.
+  void start_update() {
+    update_ = coming_;
+    is_tied_reduced_ = false;
+    store().zero_gradients(space_);
+    execution::fence(space_, "weft::begin");
+    if (validation_ != nullptr) validation_->begin();
+  }
+
+  /// Norm, losses and wish to stop out of what the ranks have put together, and what STEP has to do.
+  void read_state(std::vector<double> const& from) {
+    stop_requested_ = from[stop_place()] > 0.0;
+    double sum = 0.0;
+    for (std::size_t block = 0; block < block_count_; ++block) sum += from[block];
+    norm_ = std::sqrt(sum);
+    read_losses(from);
+    decide();
+  }
+
+  void take(whole_state const& whole) {
+    norm_ = whole.norm;
+    loss_sum_ = whole.loss_sum;
+    stop_requested_ = whole.stop > 0.0;
+    decide();
+  }
+
+  void decide() {
+    bool const is_finite = std::isfinite(norm_) && std::isfinite(loss_sum_);
+    factor_ = !is_finite ? 0.0 : update_.clip > 0.0 && norm_ > update_.clip ? update_.clip / norm_ : 1.0;
+  }
+
+  void add_own_blocks(std::vector<double>& into) {
     auto const counts = [&](auto const& entry) {
       return entry.descriptor.use_site == 0 && !entry.descriptor.frozen &&
              std::find(counted_stages_.begin(), counted_stages_.end(), entry.stage) != counted_stages_.end();
@@ -293,21 +404,21 @@ class training_stage {
       if (!counts(entry)) continue;
       auto const place = static_cast<std::size_t>(block_of_.at(entry.descriptor.name));
       auto const count = static_cast<std::size_t>(reduction::blocks_of(entry.elements));
-      for (std::size_t block = place; block < place + count; ++block) shared_[block] = blocks_host_(block);
+      for (std::size_t block = place; block < place + count; ++block) into[block] = blocks_host_(block);
     }
   }
 
-  void add_own_losses() {
+  void add_own_losses(std::vector<double>& into) {
     if (!has_head_) return;
     auto const& sums = model_.loss_sums();
     for (std::size_t micro_batch = 0; micro_batch < own_micro_batches_; ++micro_batch)
-      shared_[block_count_ + first_micro_batch_ + micro_batch] = sums[micro_batch];
+      into[block_count_ + first_micro_batch_ + micro_batch] += sums[micro_batch];
   }
 
-  void read_losses() {
+  void read_losses(std::vector<double> const& from) {
     loss_sum_ = 0.0;
     for (std::size_t micro_batch = 0; micro_batch < micro_batches_; ++micro_batch)
-      loss_sum_ += shared_[block_count_ + micro_batch];
+      loss_sum_ += from[block_count_ + micro_batch];
   }
 
   using gradient_view = decltype(std::declval<store_type&>().gradient(std::declval<store_type&>().entries()[0]));
@@ -331,9 +442,14 @@ class training_stage {
   std::vector<int> counted_stages_;  ///< those whose copy 0 is here: NORM counts no parameter twice
 
   adamw optimizer_;
-  double learning_rate_ = 0.0;
-  double clip_ = 0.0;
-  std::int64_t optimizer_step_ = 1;
+  struct update {
+    double learning_rate = 0.0;
+    double clip = 0.0;
+    std::int64_t optimizer_step = 1;
+  };
+  update update_;        ///< of the gradients that are there
+  update coming_;        ///< of the program that is played
+  double factor_ = 0.0;  ///< what STEP multiplies gradients by; 0: it leaves weights alone
   bool is_tied_reduced_ = false;
   std::size_t micro_batches_ = 0;  // of the whole batch
   std::size_t own_micro_batches_ = 0;
@@ -343,6 +459,15 @@ class training_stage {
   bool stop_requested_ = false;
   double norm_ = 0.0;
   double loss_sum_ = 0.0;
+
+  // Where steps are validated afterwards:
+  static constexpr double waits = -1.0;  ///< in place of a factor: has not stepped before all was known
+  std::unique_ptr<post_validation> validation_;
+  std::vector<int> own_stages_;
+  bool is_open_ = false;  ///< the last step is not validated
+  bool speculates_ = true;
+  bool always_speculates_ = false;
+  validated_step validated_;
 };
 
 }  // namespace weft::inline v1::train

@@ -32,6 +32,10 @@ void require_stage_offers(instruction const& each, int rank) {
                                                                                  : "tied parameters"));
   if (each.what == op::norm && !requires(Stage & stage) { stage.norm(); })
     refuse("has no norm(); add it, or lower the program without an optimizer step");
+  if (each.what == op::partial_norm && !requires(Stage & stage) { stage.partial_norm(); })
+    refuse("has no partial_norm(); add it and validate(), or lower the program with norm_kind::synchronous");
+  if (each.what == op::validate && !requires(Stage & stage) { stage.validate(); })
+    refuse("has no validate(); add it and partial_norm(), or lower the program with norm_kind::synchronous");
   if (each.what == op::step && !requires(Stage & stage) { stage.step(0); })
     refuse("has no step(stage); add it, or lower the program without an optimizer step");
   if (each.what == op::unshard && !requires(Stage & stage) { stage.unshard(0); })
