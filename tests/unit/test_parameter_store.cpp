@@ -115,6 +115,11 @@ TEST_CASE("parameter_store: STEP writes the other slot, commit swaps, and not co
   CHECK(made.value(entry).data() == other);
   CHECK(made.first_moment(entry)(3) == 4.0F);
   CHECK(made.next_value(entry)(0) == before[0]);
+  made.roll_back();
+  CHECK(values(made, 0) == before);
+  CHECK(made.first_moment(entry)(3) == 0.0F);
+  CHECK(made.next_value(entry)(0) == 1.0F);
+  made.commit();
   made.keep(space(), entry);
   made.commit();
   CHECK(values(made, 0) == std::vector<float>(next, next + 4));

@@ -171,7 +171,8 @@ void train(endpoint& door, run const& how, outcome& result) {
     if (step == how.stop_at && door.rank() == door.size() / 2) trainer.request_stop();
     note(trainer.step(batch.view(how.micro_batches * how.gradient_groups, static_cast<std::uint64_t>(step))));
     if (how.evaluate_every > 0 && step % how.evaluate_every == 0) {
-      auto view = token_source(Model::vocabulary, sequences, length, 999).view(2, 0);
+      token_source const other(Model::vocabulary, sequences, length, 999);
+      auto view = other.view(2, 0);
       view.training = false;
       trainer.evaluate(view);
     }
@@ -224,20 +225,26 @@ constexpr auto post = norm_kind::post_validated;
 
 }  // namespace
 
-TEST_CASE_TEMPLATE("post-validation: losses, norms and state are the synchronous run's, bit for bit, whatever is clipped",
-                   Model, tied, untied) {
+TEST_CASE_TEMPLATE(
+    "post-validation: losses, norms and state are the synchronous run's, bit for bit, whatever is clipped", Model, tied,
+    untied) {
   for (double const clip : clips<Model>()) {
     auto const serial = of<Model>({.clip = clip});
+    auto const finer = of<Model>({.micro_batches = 8, .clip = clip});
     for (std::string const schedule : {"1f1b", "zb-h1", "zb-h2", "zb-v"})
       for (int ranks = 2; ranks <= 4; ++ranks)
         for (auto const speculates : {speculation::always, speculation::while_unclipped}) {
           CAPTURE(schedule);
           CAPTURE(ranks);
           CAPTURE(clip);
-          run const how{.schedule = schedule, .ranks = ranks, .micro_batches = schedule == "zb-h2" ? 8 : 4, .norm = post,
-                        .speculates = speculates, .clip = clip};
+          run const how{.schedule = schedule,
+                        .ranks = ranks,
+                        .micro_batches = schedule == "zb-h2" ? 8 : 4,
+                        .norm = post,
+                        .speculates = speculates,
+                        .clip = clip};
           auto const found = of<Model>(how);
-          CHECK(found == (schedule == "zb-h2" ? of<Model>(serial_like(how)) : serial));
+          CHECK(found == (schedule == "zb-h2" ? finer : serial));
           bool const waits = speculates == speculation::while_unclipped;
           if (clip == 0.0) CHECK(found.redone == 0);
           // The first step is not known to be clipped; those behind one that is are waited for.
@@ -249,17 +256,17 @@ TEST_CASE_TEMPLATE("post-validation: losses, norms and state are the synchronous
 
 TEST_CASE_TEMPLATE("post-validation: weights after every step", Model, tied, untied) {
   double const clip = clips<Model>()[2];
-  for (int steps = 1; steps <= 4; ++steps) {
+  for (int steps = 1; steps <= 3; ++steps) {
     auto const serial = of<Model>({.clip = clip, .steps = steps});
     CHECK(of<Model>({.schedule = "zb-h1", .ranks = 3, .norm = post, .clip = clip, .steps = steps}) == serial);
     CHECK(of<Model>({.schedule = "zb-v", .ranks = 2, .norm = post, .clip = clip, .steps = steps}) == serial);
   }
 }
 
-TEST_CASE_TEMPLATE("post-validation: a gradient or a loss that is not finite undoes the step on every rank", Model, tied,
-                   untied) {
+TEST_CASE_TEMPLATE("post-validation: a gradient or a loss that is not finite undoes the step on every rank", Model,
+                   tied, untied) {
   for (auto const site : {fault::embedding, fault::head, fault::loss})
-    for (std::uint64_t const step : {0U, 2U, 4U}) {
+    for (std::uint64_t const step : {0U, 4U}) {
       injected = {site, step};
       CAPTURE(static_cast<int>(site));
       CAPTURE(step);
@@ -267,7 +274,7 @@ TEST_CASE_TEMPLATE("post-validation: a gradient or a loss that is not finite und
       CHECK(serial.skips[step]);
       CHECK(std::count(serial.skips.begin(), serial.skips.end(), true) == 1);
       for (std::string const schedule : {"1f1b", "zb-h1", "zb-v"})
-        for (int const ranks : {2, 3, 4}) {
+        for (int const ranks : {2, 4}) {
           CAPTURE(schedule);
           CAPTURE(ranks);
           auto const found = of<Model>({.schedule = schedule, .ranks = ranks, .norm = post, .clip = 1.0});
@@ -331,7 +338,8 @@ TEST_CASE("post-validation: over data ranks, and with two copies of the model") 
     }
     auto const grouped = of<tied>({.clip = clip, .gradient_groups = 2});
     for (int const ranks : {2, 4})
-      CHECK(of<tied>({.schedule = "dualpipe", .ranks = ranks, .micro_batches = 8, .norm = post, .clip = clip}) == grouped);
+      CHECK(of<tied>({.schedule = "dualpipe", .ranks = ranks, .micro_batches = 8, .norm = post, .clip = clip}) ==
+            grouped);
   }
 }
 

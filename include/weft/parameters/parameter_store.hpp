@@ -135,7 +135,9 @@ class parameter_store {
   }
 
   /// Takes the last commit back: the state before it is in the other slot, as it was.
-  void roll_back() noexcept { current_ = 1 - current_; }
+  void roll_back() noexcept {
+    for (stage_buffers& each : buffers_) each.turn_back();
+  }
 
   /// For entries that STEP leaves alone (frozen ones): the next state is the current one.
   void keep(Space const& space, entry const& which) const {
@@ -203,6 +205,10 @@ class parameter_store {
     [[nodiscard]] int next() const { return newest + 1 < static_cast<int>(value.size()) ? newest + 1 : 0; }
     void turn() noexcept {
       newest = next();
+      current = 1 - current;
+    }
+    void turn_back() noexcept {
+      newest = newest > 0 ? newest - 1 : static_cast<int>(value.size()) - 1;
       current = 1 - current;
     }
   };

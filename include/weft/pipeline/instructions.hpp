@@ -59,8 +59,8 @@ struct instruction_list {
   std::vector<instruction> instructions;
   std::vector<port> ports;
   std::vector<buffer_need> buffers;
-  /// Where steps are validated afterwards: by channel, in their order, the receives behind VALIDATE of messages that are
-  /// sent in front of the sender's (indices of `instructions`). A redo takes those in at VALIDATE.
+  /// Where steps are validated afterwards: by channel, in their order, the receives behind VALIDATE of messages that
+  /// are sent in front of the sender's (indices of `instructions`). A redo takes those in at VALIDATE.
   std::vector<std::vector<int>> sent_early;
 };
 
@@ -287,8 +287,8 @@ class row_compiler {
 
   void find_sent_early(schedule::row_view row) {
     schedule::detail::early_posts const early(program_);
-    std::map<int, int> received;                  // by channel
-    std::map<int, std::vector<int>> by_channel;   // instructions
+    std::map<int, int> received;                 // by channel
+    std::map<int, std::vector<int>> by_channel;  // instructions
     bool is_validated = false;
     int instruction = 0;
     for (schedule::action const& each : row) {

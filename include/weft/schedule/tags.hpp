@@ -11,8 +11,9 @@
 /// Who may use which message tag. MPI promises no more than 0 .. 32,767, so everything that weft sends point to point
 /// shares that range: edges of the stage graph first, then tied parameters, state transfer, and collectives.
 ///
-///     0 ........................ 29,999 | 30,000 ......... 31,899 | 31,900 | 31,901, 31,902  | 32,000      | 32,001 .. 32,512
-///     edges (message_tag)               | tied parameters          | state  | post-validation | collectives | running ones
+///     0 ........................ 29,999 | 30,000 ......... 31,899 | 31,900 | 31,901, 31,902  | 32,000      | 32,001 ..
+///     32,512 edges (message_tag)               | tied parameters          | state  | post-validation | collectives |
+///     running ones
 
 namespace weft::inline v1::schedule::tags {
 
@@ -31,8 +32,7 @@ inline constexpr int largest_allowed = 32767;  ///< the least upper bound that M
 inline constexpr int groups = (state - first_tied) / sites_per_group;
 
 static_assert(largest_edge < first_tied && first_tied + groups * sites_per_group <= state && state < partial_norm &&
-              whole_norm < collective &&
-              collective < first_running && first_running + running - 1 <= largest_allowed);
+              whole_norm < collective && collective < first_running && first_running + running - 1 <= largest_allowed);
 
 }  // namespace weft::inline v1::schedule::tags
 

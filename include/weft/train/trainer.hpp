@@ -64,7 +64,7 @@ struct trainer_options {
   /// synchronous: as the program was lowered.
   schedule::norm_kind norm = schedule::norm_kind::synchronous;
   speculation speculates = speculation::while_unclipped;  ///< where steps are validated afterwards
-  topology::mesh_shape mesh{};       ///< pipeline and data axis; empty: as many pipelines as the ranks make up
+  topology::mesh_shape mesh{};  ///< pipeline and data axis; empty: as many pipelines as the ranks make up
   std::vector<std::pair<std::string, std::string>> facts{};  ///< more that all ranks must agree on: (name, value)
 };
 
@@ -286,11 +286,11 @@ class trainer {
     auto validated = schedule::passes::post_validate(program_.view());
     auto const found = schedule::play(validated.view());
     if (!validated.view().work.post_validated || !found.playable())
-      throw error("weft::trainer: the program '" + std::string(program_.view().name) +
-                      "' cannot be validated afterwards: " +
-                      (found.playable() ? "it has no NORM" : schedule::explain(found)) +
-                      "; lower it with norm_kind::post_validated, or leave trainer_options::norm at synchronous",
-                  {.rank = door_.rank()});
+      throw error(
+          "weft::trainer: the program '" + std::string(program_.view().name) +
+              "' cannot be validated afterwards: " + (found.playable() ? "it has no NORM" : schedule::explain(found)) +
+              "; lower it with norm_kind::post_validated, or leave trainer_options::norm at synchronous",
+          {.rank = door_.rank()});
     program_ = std::move(validated);
   }
 

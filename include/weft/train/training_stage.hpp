@@ -137,9 +137,8 @@ class training_stage {
     std::size_t const steps = stop_place() + 1;  // by rank: the factor that it takes
     state[steps + static_cast<std::size_t>(door_.rank())] = speculates_ || is_last ? factor_ : waits;
     if (is_last) {
-      bool const is_wrong =
-          std::any_of(state.begin() + static_cast<std::ptrdiff_t>(steps), state.end(),
-                      [&](double taken) { return taken != waits && taken != factor_; });
+      bool const is_wrong = std::any_of(state.begin() + static_cast<std::ptrdiff_t>(steps), state.end(),
+                                        [&](double taken) { return taken != waits && taken != factor_; });
       validation_->tell({norm_, loss_sum_, stop_requested_ ? 1.0 : 0.0, is_wrong ? 1.0 : 0.0}, on_turn);
     } else {
       validation_->pass_on();
