@@ -201,6 +201,37 @@ TEST_CASE("asynchronous trainer: goes on from 1F1B, and 1F1B from it, with the n
   CHECK(losses[0].back() < losses[0].front());
 }
 
+TEST_CASE("asynchronous trainer: weights, and wires with tied gradients, take the bytes that were announced") {
+  for (run const& how : every_run()) {
+    auto const ranks = static_cast<std::size_t>(how.ranks);
+    std::vector<weft::memory_needs> announced(ranks);
+    std::vector<std::int64_t> parameters(ranks), wires(ranks);
+    weft::transport::in_process::run(how.ranks, [&](auto& door) {
+      auto const plan = weft::train::windows_of(how.schedule, how.ranks, how.micro_batches);
+      weft::train::asynchronous_trainer<tiny, float, space> trainer(plan, door, options_of(how));
+      token_source const source(tiny::vocabulary, how.sequences(), length, 1);
+      std::vector<weft::model::token_batch> const batches(2 * ranks, source.view(how.micro_batches, 0));
+      // The second window is in mid-run, and reads all that is kept.
+      for (int window = 0; window < 2; ++window) static_cast<void>(trainer.run(batches));
+      auto const own = static_cast<std::size_t>(door.rank());
+      auto const layers = weft::partition_of<tiny>(how.ranks, options_of(how).extents);
+      announced[own] = weft::memory_of_rank<tiny>(trainer.program(), layers, options_of(how).extents, door.rank());
+      auto const& store = trainer.stage().store();
+      for (auto const& entry : store.entries())
+        parameters[own] += entry.elements * store.values_of(entry) * std::int64_t{sizeof(float)};
+      wires[own] = static_cast<std::int64_t>(trainer.engine_of_training().wire_bytes() + trainer.stage().tied_bytes());
+    });
+    for (std::size_t rank = 0; rank < ranks; ++rank) {
+      CAPTURE(how.schedule);
+      CAPTURE(how.ranks);
+      CAPTURE(how.micro_batches);
+      CAPTURE(rank);
+      CHECK(parameters[rank] == announced[rank].parameters);
+      CHECK(wires[rank] == announced[rank].wire);
+    }
+  }
+}
+
 TEST_CASE("asynchronous trainer: what it cannot do is refused on every rank, in words") {
   auto const message_of = [](int ranks, auto&& plan, auto&& change) {
     std::string message;
@@ -251,6 +282,13 @@ TEST_CASE("asynchronous trainer: what it cannot do is refused on every rank, in 
            },
            nothing),
        "put one after every 2");
+  CHECK_THROWS_WITH_AS(weft::transport::in_process::run(
+                           2,
+                           [&](auto& door) {
+                             weft::train::trainer<tiny, float, space> const trainer(
+                                 weft::schedule::make_program<weft::schedule::pipedream<>>(2, 4), door, options_of({}));
+                           }),
+                       doctest::Contains("train it with weft::asynchronous_trainer"), weft::error);
   CHECK_THROWS_WITH_AS(static_cast<void>(weft::train::clip_policy_of("global")),
                        doctest::Contains("does not exist in time; use per-stage, or delayed-norm"), weft::error);
   CHECK_THROWS_WITH_AS(static_cast<void>(weft::train::windows_of("pipedream", 2, 4)),

@@ -5,6 +5,7 @@
 #include <weft/collective/step_list.hpp>
 #include <weft/concepts/plannable_model.hpp>
 #include <weft/config.hpp>
+#include <weft/schedule/oldest_read.hpp>
 #include <weft/schedule/program_view.hpp>
 #include <weft/topology/partition.hpp>
 
@@ -14,7 +15,7 @@ namespace weft::inline v1 {
 
 /// Bytes that one rank needs, by purpose.
 struct memory_needs {
-  std::int64_t parameters = 0;       ///< two version slots
+  std::int64_t parameters = 0;       ///< two version slots; of asynchronous programs as many as are read
   std::int64_t gradients = 0;        ///< one accumulator per use site
   std::int64_t optimizer = 0;        ///< two moments, two version slots each
   std::int64_t activations = 0;      ///< as many as the rank's slots
@@ -85,6 +86,25 @@ constexpr std::int64_t tied_from_elsewhere(schedule::program_view const& program
   return numbers;
 }
 
+/// Numbers that an asynchronous program keeps of tied gradients on a rank with a use site: both sites' of every step
+/// from the one that has just ended to the one whose sum is applied now (train/window_plan.hpp says how far apart).
+template <class Model>
+constexpr std::int64_t tied_under_way(schedule::program_view const& program, topology::partition const& layers,
+                                      int rank) {
+  std::int64_t numbers = 0;
+  if constexpr (requires { Model::tied_parameter_count(0); }) {
+    int steps = 0;
+    for (schedule::action const& each : program.row(rank)) steps += each.what == schedule::op::step;
+    int const of_one = steps > 0 && program.micro_batches >= steps ? program.micro_batches / steps : 1;
+    int const delay = (program.ranks() + of_one - 1) / of_one;
+    int const owner = program.graph.rank_of(layers.stage_of(0));
+    for (int layer = 0; layer < Model::layer_count; ++layer)
+      if (int const user = program.graph.rank_of(layers.stage_of(layer)); rank == user || rank == owner)
+        numbers += 2 * (delay + 1) * static_cast<std::int64_t>(Model::tied_parameter_count(layer));
+  }
+  return numbers;
+}
+
 /// Whether a rank's row has a B of this stage.
 constexpr bool has_whole_backward(schedule::program_view const& program, int rank, int stage) {
   if (!program.work.backward) return false;
@@ -129,9 +149,10 @@ constexpr memory_needs memory_of_rank(schedule::program_view const& program, top
     bool const has_whole =
         slots.weight_context == 0 ? program.work.backward : plan_detail::has_whole_backward(program, rank, stage);
     topology::layer_range const held = layers[stage];
+    int const read = program.work.asynchronous ? schedule::oldest_read(program, stage, each / program.stages()) + 1 : 1;
     for (int layer = held.first; layer < held.last; ++layer) {
       std::int64_t const parameters = plan_detail::held_parameters<Model>(layer) * std::int64_t{sizeof(Real)};
-      needs.parameters += 2 * parameters;
+      needs.parameters += (read > 2 ? read : 2) * parameters;
       if (program.work.backward) {
         needs.gradients += gradient_groups * parameters;
         needs.optimizer += 4 * parameters;
@@ -157,7 +178,9 @@ constexpr memory_needs memory_of_rank(schedule::program_view const& program, top
   }
   needs.weight_contexts += one_layer;
   if (program.work.backward)
-    needs.wire += plan_detail::tied_from_elsewhere<Model>(program, layers, rank) * std::int64_t{sizeof(Real)};
+    needs.wire += (program.work.asynchronous ? plan_detail::tied_under_way<Model>(program, layers, rank)
+                                             : plan_detail::tied_from_elsewhere<Model>(program, layers, rank)) *
+                  std::int64_t{sizeof(Real)};
   return needs;
 }
 

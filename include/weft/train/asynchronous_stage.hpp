@@ -5,7 +5,6 @@
 #include <weft/config.hpp>
 #include <weft/error.hpp>
 #include <weft/execution/kokkos.hpp>
-#include <weft/execution/reduce.hpp>
 #include <weft/model/model_stage.hpp>
 #include <weft/parameters/parameter_store.hpp>
 #include <weft/pipeline/boundary_view.hpp>
@@ -16,6 +15,7 @@
 #include <weft/train/clip_policy.hpp>
 #include <weft/train/delayed_norm.hpp>
 #include <weft/train/delayed_tied_gradient.hpp>
+#include <weft/train/square_sum.hpp>
 #include <weft/transport/endpoint.hpp>
 #include <weft/transport/run_collective.hpp>
 
@@ -26,9 +26,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace weft::inline v1::train {
@@ -70,9 +72,9 @@ class asynchronous_stage {
         delay_(delay),
         stages_(layers.size()),
         lock_while_building_(door.launch_lock()),
-        model_(layers, {door.rank()}, extents, seed, Space{}, 1) {
+        model_(layers, {door.rank()}, extents, seed, Space{}, 1),
+        squares_(squares_of_own(model_.parameters())) {
     store().keep_values(door.rank(), versions[static_cast<std::size_t>(door.rank())]);
-    lay_out_blocks();
     find_tied(layers);
     norm_ = std::make_unique<delayed_norm>(door, stages_ + tied_.size(), delay, deadline);
     own_.resize(stages_ + tied_.size());
@@ -108,24 +110,33 @@ class asynchronous_stage {
     bool const is_late = now >= delay_;  // there are gradients of `delay` steps before
     double const rate = rates_[static_cast<std::size_t>(steps_)];
     std::fill(own_.begin(), own_.end(), 0.0);
-    double const squares = own_squares();
-    bool const applies = std::isfinite(squares) && std::isfinite(own_loss(steps_));
+    double squares = 0.0;
+    double loss = 0.0;
+    {
+      auto const lock = door_.launch_lock();
+      squares = squares_.of_all(space_);
+      loss = own_loss(steps_);
+    }
+    bool const applies = std::isfinite(squares) && std::isfinite(loss);
     if (applies) own_[static_cast<std::size_t>(stage)] = squares;
 
-    std::vector<tied_update> updates;
+    updates_.clear();
     for (std::size_t index = 0; index < tied_.size(); ++index) {
       auto& each = tied_[index];
       if (!each.gradient.is_here()) continue;
       each.gradient.give(space_, now);
       if (!is_late) continue;
-      auto& made = updates.emplace_back();
+      auto& made = updates_.emplace_back();
       made.index = index;
       made.sum = each.gradient.take(space_, now - delay_, turn);
-      made.squares = squares_of(made.sum);
+      {
+        auto const lock = door_.launch_lock();
+        made.squares = squares_.of(space_, made.sum);
+      }
       made.applies = std::isfinite(made.squares);
       if (made.applies && each.gradient.is_owner()) own_[stages_ + index] = made.squares;
     }
-    note(stage, applies, updates);
+    note(stage, applies);
 
     double scale = 1.0;
     if (clipping_ == clip_policy::delayed_norm) {
@@ -140,9 +151,9 @@ class asynchronous_stage {
       for (auto const& entry : store().entries())
         if (entry.descriptor.tie_group < 0) update(entry, applies, store().gradient(entry), rate, applied_, scale);
       for (std::size_t index = 0; index < tied_.size(); ++index) {
-        auto const found =
-            std::find_if(updates.begin(), updates.end(), [&](tied_update const& each) { return each.index == index; });
-        bool const moves = found != updates.end() && found->applies;
+        auto const found = std::find_if(updates_.begin(), updates_.end(),
+                                        [&](tied_update const& each) { return each.index == index; });
+        bool const moves = found != updates_.end() && found->applies;
         if (moves) ++tied_applied_[index];
         double const own_scale = clipping_ == clip_policy::delayed_norm ? scale
                                  : moves                                ? scale_of(std::sqrt(found->squares))
@@ -264,7 +275,6 @@ class asynchronous_stage {
  private:
   using gradient_view = typename store_type::view_type;
   using tied_type = delayed_tied_gradient<gradient_view, Space>;
-  using block_storage = Kokkos::View<double*, Kokkos::LayoutRight, typename Space::memory_space>;
 
   struct tied_parameter {
     int group = 0;
@@ -280,18 +290,18 @@ class asynchronous_stage {
     bool applies = false;
   };
 
-  /// Places of the stage's own parameters, tied ones apart, sorted by name.
-  void lay_out_blocks() {
-    std::int64_t most = 0;
-    for (std::size_t index = 0; index < store().entries().size(); ++index) {
-      auto const& entry = store().entries()[index];
-      most = (std::max)(most, reduction::blocks_of(entry.elements));
-      if (entry.descriptor.tie_group < 0 && !entry.descriptor.frozen) own_entries_[entry.descriptor.name] = index;
+  /// The gradients of the stage's own parameters, tied and frozen ones apart, in the order of their names.
+  static square_sum<gradient_view, Space> squares_of_own(store_type const& store) {
+    std::map<std::string, gradient_view> by_name;
+    std::int64_t largest = 0;
+    for (auto const& entry : store.entries()) {
+      largest = (std::max)(largest, entry.elements);
+      if (entry.descriptor.tie_group < 0 && !entry.descriptor.frozen)
+        by_name[entry.descriptor.name] = store.gradient(entry);
     }
-    std::int64_t next = 0;
-    for (auto const& [name, index] : own_entries_) next += reduction::blocks_of(store().entries()[index].elements);
-    blocks_ = block_storage("weft::block_norms", static_cast<std::size_t>((std::max)(next, most)));
-    blocks_host_ = Kokkos::create_mirror_view(blocks_);
+    std::vector<gradient_view> own;
+    for (auto const& [name, gradient] : by_name) own.push_back(gradient);
+    return {std::move(own), largest};
   }
 
   void find_tied(std::vector<topology::layer_range> const& layers) {
@@ -313,36 +323,9 @@ class asynchronous_stage {
     }
   }
 
-  /// Sum of squares of the stage's own gradients, in (name, block) order.
-  double own_squares() {
-    auto const lock = door_.launch_lock();
-    std::int64_t next = 0;
-    for (auto const& [name, index] : own_entries_) {
-      auto const& entry = store().entries()[index];
-      block_norms(space_, static_cast<Real const*>(store().gradient(entry).data()), entry.elements,
-                  blocks_.data() + next);
-      next += reduction::blocks_of(entry.elements);
-    }
-    return sum_of_blocks(next);
-  }
-  double squares_of(gradient_view const& gradient) {
-    auto const lock = door_.launch_lock();
-    std::int64_t const elements = static_cast<std::int64_t>(gradient.extent(0));
-    block_norms(space_, static_cast<Real const*>(gradient.data()), elements, blocks_.data());
-    return sum_of_blocks(reduction::blocks_of(elements));
-  }
-  double sum_of_blocks(std::int64_t count) {
-    Kokkos::deep_copy(space_, blocks_host_, blocks_);
-    execution::fence(space_, "weft::norm");
-    double sum = 0.0;
-    for (std::int64_t block = 0; block < count; ++block) sum += blocks_host_(static_cast<std::size_t>(block));
-    return sum;
-  }
-
-  /// Of one step of the window, on the rank of the head; 0 elsewhere.
+  /// Of one step of the window, on the rank of the head; 0 elsewhere. Under the launch lock.
   double own_loss(std::int64_t step) {
     if (door_.rank() != head_rank_) return 0.0;
-    auto const lock = door_.launch_lock();
     auto const& sums = model_.loss_sums();
     double sum = 0.0;
     for (std::size_t each = 0; each < micro_batches_; ++each)
@@ -367,13 +350,13 @@ class asynchronous_stage {
   /// Of one step in `shared_`: losses, squares of stages and tied parameters, which stages skipped.
   [[nodiscard]] std::size_t step_places() const { return micro_batches_ + own_.size() + stages_; }
 
-  void note(int stage, bool applies, std::vector<tied_update> const& updates) {
+  void note(int stage, bool applies) {
     auto const at = shared_.begin() +
                     static_cast<std::ptrdiff_t>(static_cast<std::size_t>(steps_) * step_places() + micro_batches_);
     std::copy(own_.begin(), own_.end(), at);
     auto const skipped = at + static_cast<std::ptrdiff_t>(own_.size());
     bool is_left_alone = !applies;
-    for (tied_update const& each : updates)
+    for (tied_update const& each : updates_)
       is_left_alone = is_left_alone || (!each.applies && tied_[each.index].gradient.is_owner());
     if (is_left_alone) skipped[stage] = 1.0;
   }
@@ -386,9 +369,7 @@ class asynchronous_stage {
   std::unique_lock<std::mutex> lock_while_building_;
   Space space_;
   model_type model_;
-  std::map<std::string, std::size_t> own_entries_;
-  block_storage blocks_;
-  decltype(Kokkos::create_mirror_view(std::declval<block_storage const&>())) blocks_host_;
+  square_sum<gradient_view, Space> squares_;
   std::vector<tied_parameter> tied_;
   std::unique_ptr<delayed_norm> norm_;
   int head_rank_ = 0;
@@ -401,7 +382,8 @@ class asynchronous_stage {
   std::int64_t first_step_ = 0;
   std::int64_t steps_ = 0;  // done in this window
   std::size_t micro_batches_ = 0;
-  std::vector<double> own_;  // squares of this step: of each stage, then of each tied parameter
+  std::vector<tied_update> updates_;  // of this step
+  std::vector<double> own_;           // squares of this step: of each stage, then of each tied parameter
   std::vector<double> shared_;
   bool wants_stop_ = false;
   bool is_stop_requested_ = false;

@@ -319,6 +319,11 @@ class trainer {
   /// Throws where ranks, program and gradient groups do not go together.
   void require_mesh() {
     auto const program = program_.view();
+    if (program.work.asynchronous)
+      throw error("weft::trainer: the program '" + std::string(program.name) +
+                      "' steps between its backwards, and this trainer has one step at the end; train it with "
+                      "weft::asynchronous_trainer",
+                  {.rank = door_.rank()});
     if (options_.mesh.axes == 0) {
       if (!program.work.reduces_over_data && program.ranks() != door_.size())
         throw error("weft::trainer: the program is for " + std::to_string(program.ranks()) + " ranks, but there are " +
