@@ -231,9 +231,15 @@ TEST_CASE("partition: what cannot be is refused with its numbers") {
   CHECK(sizes(partition::by_cost(costs, 5, 3, nullptr, fits)) == std::vector<int>{3, 0, 2});
   CHECK(why([&] {
           static_cast<void>(partition::by_cost(costs, 8, 3, nullptr, [](int stage, layer_range const& range) {
-            return stage != 2 || range.size() == 0;
+            return stage == 2 ? range.size() == 0 : range.size() < 3;
           }));
         }) ==
-        "weft::partition: stage 2 has no memory for even one of its layers; give its rank more memory, or make "
+        "weft::partition: the stages before stage 2 have memory for the first 4 of 8 layers, and stage 2 has none "
+        "for those that follow; give their ranks more memory, use more of them, or make the micro-batch smaller");
+  CHECK(why([&] {
+          static_cast<void>(
+              partition::by_cost(costs, 8, 3, nullptr, [](int stage, layer_range const&) { return stage > 0; }));
+        }) ==
+        "weft::partition: stage 0 has no memory for even one of its layers; give its rank more memory, or make "
         "the micro-batch smaller");
 }

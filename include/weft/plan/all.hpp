@@ -10,6 +10,7 @@
 #include <weft/plan/plan.hpp>
 #include <weft/plan/policies.hpp>
 #include <weft/plan/proof.hpp>
+#include <weft/plan/rank_capacities.hpp>
 #include <weft/plan/report.hpp>
 #include <weft/plan/stage_requirements.hpp>
 #include <weft/plan/static_program.hpp>

@@ -58,14 +58,14 @@ struct settings {
   using recompute = typename first<is_recompute, weft::schedule::recompute::none, Policies...>::type;
   using limit = typename first<is_memory_limit, weft::memory_limit<0>, Policies...>::type;
   using layers = typename first<is_stage_layers, stage_layers<>, Policies...>::type;
+  using speeds = typename first<is_rank_speeds, rank_speeds<>, Policies...>::type;
   using held = typename first<is_held_to, held_to<weft::schedule::send_model::rendezvous>, Policies...>::type;
   using reduction = typename first<is_reduction, reduce_gradients<collective::ring>, Policies...>::type::policy;
 
-  static_assert(
-      (is_known<Policies> && ...),
-      "weft::plan: one of the policies is not one that weft knows; use a schedule (see concepts/"
-      "schedule_policy.hpp), mesh or pipeline_ranks, micro_batches, recompute, stage_layers, memory_limit, held_to, "
-      "reduce_gradients, no_optimizer or no_tied_parameters");
+  static_assert((is_known<Policies> && ...),
+                "weft::plan: one of the policies is not one that weft knows; use a schedule (see concepts/"
+                "schedule_policy.hpp), mesh or pipeline_ranks, micro_batches, recompute, stage_layers, rank_speeds, "
+                "memory_limit, held_to, reduce_gradients, no_optimizer or no_tied_parameters");
   static_assert(count<is_schedule, Policies...> != 0,
                 "weft::plan: there is no schedule; add one, such as weft::schedule::one_f_one_b");
   static_assert(count<is_schedule, Policies...> <= 1, "weft::plan: there are two schedules; keep one");
@@ -82,6 +82,13 @@ struct settings {
   static_assert(count<is_stage_layers, Policies...> == 0 || mesh::template extent<pipeline_axis>() == dynamic ||
                     layers::stages == mesh::template extent<pipeline_axis>() * schedule::chunks,
                 "weft::plan: stage_layers does not name every stage; give one number per stage");
+  static_assert(count<is_rank_speeds, Policies...> <= 1, "weft::plan: rank_speeds is given twice; keep one");
+  static_assert(count<is_rank_speeds, Policies...> == 0 || mesh::template extent<pipeline_axis>() == dynamic ||
+                    speeds::ranks == mesh::template extent<pipeline_axis>(),
+                "weft::plan: rank_speeds does not name every pipeline rank; give one number per rank");
+  static_assert(speeds::legal, "weft::plan: a speed of rank_speeds is zero or negative; use numbers above 0");
+  static_assert(count<is_rank_speeds, Policies...> == 0 || count<is_stage_layers, Policies...> == 0,
+                "weft::plan: stage_layers says what rank_speeds would decide; keep one of them");
   static_assert(count<is_held_to, Policies...> <= 1, "weft::plan: two send models are given; keep one");
   static_assert(count<is_reduction, Policies...> <= 1, "weft::plan: reduce_gradients is given twice; keep one");
   static_assert(collective_policy<reduction> || std::is_same_v<reduction, collective::library>,
@@ -182,9 +189,9 @@ struct proved<Settings, true> {
 }  // namespace plan_detail
 
 /// Policies in any order, composed into one program per rank: a schedule, a mesh (or `pipeline_ranks<N>`), and
-/// `micro_batches<N>`; if wanted `schedule::recompute::full`, `stage_layers<4, 5, 4>`, `memory_limit<gib(16)>`,
-/// `held_to<send_model>`, `no_optimizer`, `no_tied_parameters`, and `reduce_gradients<collective::ring>` where the mesh
-/// has a data axis.
+/// `micro_batches<N>`; if wanted `schedule::recompute::full`, `stage_layers<4, 5, 4>` or `rank_speeds<3, 3, 2>`,
+/// `memory_limit<gib(16)>`, `held_to<send_model>`, `no_optimizer`, `no_tied_parameters`, and
+/// `reduce_gradients<collective::ring>` where the mesh has a data axis.
 ///
 ///     using plan = weft::plan<weft::schedule::one_f_one_b, weft::pipeline_ranks<4>, weft::micro_batches<16>>;
 ///     static_assert(plan::report.peak_activations <= 4);
@@ -211,6 +218,7 @@ class plan
   static constexpr int data_ranks = settings::data_ranks;               ///< or `dynamic`
   static constexpr std::int64_t memory_limit = settings::limit::bytes;  ///< 0: none
   using layers = typename settings::layers;                             ///< `stage_layers<>` where cost decides
+  using speeds = typename settings::speeds;                             ///< `rank_speeds<>` where all are alike
   static constexpr schedule::lower_options options = settings::options;
 
   /// No count of micro-batches that the schedule's rule allows can be refused when the program starts: few are played

@@ -40,6 +40,15 @@ struct stage_layers {
   static constexpr int sizes[stages > 0 ? stages : 1] = {Sizes...};
 };
 
+/// How fast each pipeline rank is, in whole numbers of any unit, where devices are not alike: the slowest stage is then
+/// as fast as it can be, embedding and head counted. Equally fast where nothing is said.
+template <int... Speeds>
+struct rank_speeds {
+  static constexpr int ranks = sizeof...(Speeds);
+  static constexpr double values[ranks > 0 ? ranks : 1] = {static_cast<double>(Speeds)...};
+  static constexpr bool legal = ((Speeds > 0) && ...);
+};
+
 /// How gradients are summed over the data axis: one of the policies of collective/, or `collective::library`. The ring
 /// where nothing is said.
 template <class Policy>

@@ -8,6 +8,7 @@
 #include <weft/plan/errors.hpp>
 #include <weft/plan/memory.hpp>
 #include <weft/plan/plan.hpp>
+#include <weft/plan/rank_capacities.hpp>
 #include <weft/schedule/words.hpp>
 #include <weft/topology/partition.hpp>
 
@@ -50,6 +51,8 @@ struct proof {
   [[nodiscard]] static constexpr topology::partition layers() {
     if constexpr (Plan::layers::stages > 0)
       return topology::partition::of(Plan::layers::sizes, stages, Model::layer_count);
+    else if constexpr (Plan::speeds::ranks > 0)
+      return partition_of<Model>(Plan::sample(), Extents, Plan::speeds::values);
     else
       return partition_of<Model>(stages, Extents);
   }

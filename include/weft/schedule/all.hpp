@@ -36,6 +36,7 @@
 #include <weft/schedule/lower.hpp>
 #include <weft/schedule/lower_options.hpp>
 #include <weft/schedule/make_program.hpp>
+#include <weft/schedule/message_path.hpp>
 #include <weft/schedule/oldest_read.hpp>
 #include <weft/schedule/one_f_one_b.hpp>
 #include <weft/schedule/op.hpp>

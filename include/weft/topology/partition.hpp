@@ -65,9 +65,15 @@ inline std::string explain(partition_check const& check) {
              " or the speed of a stage is negative, zero or not a number; "
              "measure it again";
     case partition_fault::no_memory:
-      if (check.stage >= 0)
-        return where + "stage " + number(check.stage) +
-               " has no memory for even one of its layers; give its rank more memory, or make the micro-batch smaller";
+      if (check.stage == 0)
+        return where +
+               "stage 0 has no memory for even one of its layers; give its rank more memory, or make the "
+               "micro-batch smaller";
+      if (check.stage > 0)
+        return where + "the stages before stage " + number(check.stage) + " have memory for the first " +
+               number(check.found) + " of " + number(check.wanted) + " layers, and stage " + number(check.stage) +
+               " has none for those that follow; give their ranks more memory, use more of them, or make the "
+               "micro-batch smaller";
       return where + "the stages have memory for the first " + number(check.found) + " of " + number(check.wanted) +
              " layers; give their ranks more memory, use more of them, or make the micro-batch smaller";
   }
@@ -215,6 +221,7 @@ class partition {
     for (int stage = 0; stage < stages; ++stage) {
       bool const interior = stage > 0 && stage + 1 < stages;
       double const speed = speeds == nullptr ? 1.0 : speeds[stage];
+      int const reached_before = reached;
       reached = -1;
       for (int end = 0; end <= layers; ++end) {
         here[end] = impossible;
@@ -235,7 +242,7 @@ class partition {
         }
       }
       if (reached < 0) {
-        result.check = {partition_fault::no_memory, stage, 0, 1};
+        result.check = {partition_fault::no_memory, stage, reached_before, layers};
         return result;
       }
       std::swap(before, here);

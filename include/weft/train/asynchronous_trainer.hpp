@@ -8,6 +8,7 @@
 #include <weft/execution/random.hpp>
 #include <weft/pipeline/pipeline.hpp>
 #include <weft/plan/memory.hpp>
+#include <weft/plan/rank_capacities.hpp>
 #include <weft/schedule/checked_program.hpp>
 #include <weft/schedule/digest.hpp>
 #include <weft/schedule/forward_program.hpp>
@@ -221,6 +222,12 @@ class asynchronous_trainer {
   }
 
   [[nodiscard]] topology::partition checked_partition() const {
+    if (options_.partition.empty() && !options_.capacities.empty()) {
+      // The oldest weights are read where a window has all the steps before it that it may read.
+      auto const window =
+          schedule::make_program(plan_.table(plan_.oldest_read, 2 * plan_.oldest_read + 2).view(), plan_.lowering);
+      return partition_of<Model, Real>(window.view(), options_.extents, options_.capacities);
+    }
     if (options_.partition.empty()) return partition_of<Model>(plan_.ranks, options_.extents);
     std::vector<int> sizes;
     for (auto const& range : options_.partition) sizes.push_back(range.size());

@@ -12,6 +12,7 @@
 #include <weft/pipeline/pipeline.hpp>
 #include <weft/plan/memory.hpp>
 #include <weft/plan/proof.hpp>
+#include <weft/plan/rank_capacities.hpp>
 #include <weft/schedule/digest.hpp>
 #include <weft/schedule/forward_program.hpp>
 #include <weft/schedule/lower_options.hpp>
@@ -57,6 +58,7 @@ struct trainer_options {
   double deadline = 300.0;                         ///< seconds that one wait may take
   bool record_times = false;                       ///< keep when every action of the last step ran
   std::vector<topology::layer_range> partition{};  ///< layers of each stage; empty: balanced by cost
+  rank_capacities capacities{};                    ///< of pipeline ranks that are not alike; read to balance
   collective::all_reduce_choice reduction{};       ///< how gradients are summed over the data axis; the ring at first
   int gradient_groups = 1;           ///< on one data rank: sums kept apart as that many data ranks would keep them
   int compare_replicas_every = 100;  ///< steps between comparisons of the replicas' bits; 0: never
@@ -107,7 +109,8 @@ class trainer {
     transport::guarded(door_, [&] { build(); });
   }
 
-  /// The same from a plan: with its partition (`stage_layers`), and refused where it would exceed its `memory_limit`.
+  /// The same from a plan: with its partition (`stage_layers`, `rank_speeds`), and refused where it would exceed its
+  /// `memory_limit`.
   template <class Plan>
     requires requires { Plan::known_while_compiling; }
   trainer(Plan const&, transport::endpoint& door, trainer_options options)
@@ -122,6 +125,8 @@ class trainer {
     if constexpr (Plan::layers::stages > 0)
       options_.partition =
           topology::partition::of(Plan::layers::sizes, Plan::layers::stages, Model::layer_count).ranges();
+    if constexpr (Plan::speeds::ranks > 0)
+      options_.capacities.speeds.assign(Plan::speeds::values, Plan::speeds::values + Plan::speeds::ranks);
     transport::guarded(door_, [&] {
       if (Plan::memory_limit > 0)
         check_memory<Model, Real>(program_.view(), checked_partition(), options_.extents, Plan::memory_limit,
@@ -382,6 +387,9 @@ class trainer {
   /// As asked for, or such that the slowest stage is as fast as can be. Throws where layers do not add up.
   [[nodiscard]] topology::partition checked_partition() const {
     int const stages = program_.view().stages();
+    if (options_.partition.empty() && !options_.capacities.empty())
+      return partition_of<Model, Real>(program_.view(), options_.extents, options_.capacities,
+                                       options_.gradient_groups);
     if (options_.partition.empty()) return partition_of<Model>(stages, options_.extents);
     std::vector<int> sizes;
     for (auto const& range : options_.partition) sizes.push_back(range.size());

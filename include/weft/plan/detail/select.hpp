@@ -34,6 +34,10 @@ struct is_stage_layers : std::false_type {};
 template <int... Sizes>
 struct is_stage_layers<stage_layers<Sizes...>> : std::true_type {};
 template <class Type>
+struct is_rank_speeds : std::false_type {};
+template <int... Speeds>
+struct is_rank_speeds<rank_speeds<Speeds...>> : std::true_type {};
+template <class Type>
 struct is_recompute : std::bool_constant<std::is_same_v<Type, schedule::recompute::none> ||
                                          std::is_same_v<Type, schedule::recompute::full>> {};
 /// `schedule::automatic`: names a schedule once ranks and micro-batches are known.
@@ -56,7 +60,7 @@ template <class Type>
 inline constexpr bool is_known =
     is_mesh<Type>::value || is_micro_batches<Type>::value || is_memory_limit<Type>::value || is_held_to<Type>::value ||
     is_recompute<Type>::value || is_schedule<Type>::value || is_no_optimizer<Type>::value || is_no_ties<Type>::value ||
-    is_stage_layers<Type>::value || is_reduction<Type>::value;
+    is_stage_layers<Type>::value || is_rank_speeds<Type>::value || is_reduction<Type>::value;
 
 template <template <class> class Kind, class... Policies>
 inline constexpr int count = (0 + ... + static_cast<int>(Kind<Policies>::value));
