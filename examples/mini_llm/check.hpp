@@ -3,6 +3,7 @@
 #pragma once
 
 #include "options.hpp"
+#include "schedule_table.hpp"
 
 #include <weft/schedule/registry.hpp>
 #include <weft/schedule/words.hpp>
@@ -68,24 +69,46 @@ inline std::vector<std::string> check(options const& chosen, int launched, model
                        text(launched) + " that were launched; use mpiexec -n " + text(chosen.ranks) +
                        ", or --transport in-process");
   int stages = ranks;
-  if (chosen.schedule == "serial" && ranks != 1) {
+  int copies = 1;
+  int const micro_batches = chosen.micro_batches * chosen.gradient_groups;
+  int const scheduled = chosen.replay > 0 ? chosen.replay : ranks;
+  if (chosen.replay > 0 && ranks != 1)
+    problems.push_back("--replay " + text(chosen.replay) + " is for one rank, and there are " + text(ranks) +
+                       "; start one, or leave it away");
+  bool is_legal = true;
+  if (has_own_table(chosen)) {
+    auto const made = read_table(chosen.schedule, chosen.table);
+    is_legal = made.view().ranks() == scheduled && made.view().micro_batches == micro_batches;
+    if (made.view().ranks() != scheduled)
+      problems.push_back("--schedule " + chosen.schedule + " is a table for " + text(made.view().ranks()) +
+                         " ranks, and there are " + text(scheduled) + "; start as many" +
+                         (chosen.replay > 0 ? ", or say --replay " + text(made.view().ranks()) : std::string()));
+    if (made.view().micro_batches != micro_batches)
+      problems.push_back("--schedule " + chosen.schedule + " is a table of " + text(made.view().micro_batches) +
+                         " micro-batches, and --micro-batches " + text(chosen.micro_batches) +
+                         (chosen.gradient_groups > 1 ? " in each gradient group" : "") +
+                         " asks for others; leave that away");
+  } else if (chosen.schedule == "serial" && ranks != 1) {
     problems.push_back("--schedule serial uses one rank, and there are " + text(ranks) +
                        "; start one, or choose --schedule gpipe, 1f1b or zb-h1");
+    is_legal = false;
   } else {
     auto const& known = weft::schedule::known_schedule(chosen.schedule);
-    int const micro_batches = chosen.micro_batches * chosen.gradient_groups;
-    auto const legal = known.check(chosen.shape, ranks, micro_batches);
-    if (!legal.legal()) {
+    auto const legal = known.check(chosen.shape, scheduled, micro_batches);
+    is_legal = legal.legal();
+    if (!is_legal)
       problems.push_back("--schedule " + chosen.schedule + ": " + weft::schedule::explain(legal, known.name));
-    } else {
-      auto const made = known.table(chosen.shape, ranks, micro_batches);
-      stages = made.view().stages();
-      if (made.view().graph.copies > 1)
-        problems.push_back("--schedule " + chosen.schedule +
-                           " keeps two copies of the model, which mini_llm does not train; choose one with a single "
-                           "copy, such as --schedule zbv");
-    }
   }
+  if (is_legal) {
+    auto const made = table_of(chosen, ranks);
+    stages = made.view().stages();
+    copies = made.view().graph.copies;
+  }
+  if (copies > 1 && chosen.gradient_groups > 1)
+    problems.push_back("--gradient-groups " + text(chosen.gradient_groups) + " stands for data ranks, and --schedule " +
+                       chosen.schedule +
+                       " keeps two copies of the model with a group of gradients each; leave it away, or ask for the "
+                       "same bits with --schedule serial");
   if (world % chosen.data_ranks != 0)
     problems.push_back("--data-ranks " + text(chosen.data_ranks) + " pipelines cannot share " + text(world) +
                        (world == 1 ? " rank" : " ranks") + "; start a multiple of " + text(chosen.data_ranks) +
@@ -94,7 +117,7 @@ inline std::vector<std::string> check(options const& chosen, int launched, model
     problems.push_back("--gradient-groups " + text(chosen.gradient_groups) +
                        " stands for data ranks, and --data-ranks " + text(chosen.data_ranks) +
                        " has them; leave one of them away");
-  if (groups > 1 && chosen.reduce == "mpi" &&
+  if (groups * copies > 1 && chosen.reduce == "mpi" &&
       (chosen.gradient_groups > 1 || chosen.transport == transport_kind::in_process))
     problems.push_back(std::string("--reduce mpi is the MPI library's own, which ") +
                        (chosen.gradient_groups > 1 ? "says nothing of the order in which --gradient-groups must add"

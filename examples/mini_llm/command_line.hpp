@@ -4,6 +4,7 @@
 
 #include "config_reader.hpp"
 #include "options.hpp"
+#include "schedule_table.hpp"
 
 #include <weft/collective/all_reduce.hpp>
 #include <weft/schedule/registry.hpp>
@@ -220,6 +221,17 @@ inline std::string schedule_name(std::string const& text) {
   return found->name;
 }
 
+/// A name, or a table in a file whose name ends in .csv.
+inline void set_schedule(options& chosen, std::string const& text) {
+  if (text.size() > 4 && text.ends_with(".csv")) {
+    chosen.table = read_table_text(text);
+    chosen.schedule = text;
+  } else {
+    chosen.schedule = schedule_name(text);
+    chosen.table.clear();
+  }
+}
+
 inline void add_options(CLI::App& app, option_table& table, options& chosen) {
   constexpr int many = 1'000'000'000;
 
@@ -234,9 +246,12 @@ inline void add_options(CLI::App& app, option_table& table, options& chosen) {
   table.real("--dropout", &options::dropout, {0.0, 1.0, false, true}, "Share of activations dropped in training");
 
   table.group("Plan");
-  table.add("--schedule", "NAME", chosen.schedule,
-            "Order of the passes of a pipeline: serial, gpipe,\n1f1b, interleaved, zb-h1, zbv, ... (docs/schedules.md)",
-            [&chosen](std::string const& text) { chosen.schedule = schedule_name(text); });
+  table.add("--schedule", "NAME|FILE.csv", chosen.schedule,
+            "Order of the passes of a pipeline: serial, gpipe,\n1f1b, interleaved, zb-h1, zbv, ... "
+            "(docs/schedules.md),\nor a table of your own, as weft-schedule writes it",
+            [&chosen](std::string const& text) { set_schedule(chosen, text); });
+  table.whole("--replay", &options::replay, 0, 1024,
+              "One rank adds up gradients in the order that\n--schedule has on N ranks: gets its bits");
   for (auto const& [name, member, help] :
        {std::tuple{"--chunks", &weft::schedule::shape::chunks,
                    "Stages per rank, for schedules with several; 0: its own"},
@@ -373,6 +388,10 @@ inline command_line parse_command_line(std::vector<std::string> arguments) {
     throw weft::error("mini_llm::options: there is no option " + first + "; " +
                       (near.empty() ? "--help lists all options" : "did you mean " + near + "? (--help lists all)"));
   }
+  // A table has its own number.
+  if (!result.chosen.table.empty() && app.get_option("--micro-batches")->count() == 0)
+    result.chosen.micro_batches =
+        (std::max)(1, table_of(result.chosen, 0).view().micro_batches / result.chosen.gradient_groups);
   // The default warm-up is for runs of the default length; a short one is warm sooner.
   if (app.get_option("--warmup")->count() == 0)
     result.chosen.warmup = (std::min)(result.chosen.warmup, result.chosen.steps / 10);

@@ -43,7 +43,7 @@ double ideal_share(Trainer& trainer) {
       return sums[count] > 0.0 ? sums[sum] / sums[count] : 0.0;
     };
     costs[stage] = {mean(forward, forwards), mean(input, inputs), mean(weight, weights)};
-    model.step = std::max(model.step, sums[step] / trainer.ranks().count());
+    model.step = std::max(model.step, sums[step] / (trainer.ranks().count() * trainer.ranks().copies()));
   }
   model.stages = costs.data();
   double longest = 0.0;

@@ -40,7 +40,9 @@ struct options {
   double dropout = 0.0;
 
   // Plan
-  std::string schedule = "1f1b";  ///< a name of weft/schedule/registry.hpp
+  std::string schedule = "1f1b";  ///< a name of weft/schedule/registry.hpp, or a file that holds a table
+  std::string table;              ///< what that file holds; empty: `schedule` is a name
+  int replay = 0;                 ///< one rank adds gradients in the order of `schedule` on so many; 0: not asked for
   weft::schedule::shape shape{};  ///< what the schedule is told beside ranks and micro-batches
   int micro_batches = 4;          ///< of each pipeline
   int data_ranks = 1;             ///< pipelines that share a batch
@@ -108,6 +110,7 @@ inline nlohmann::ordered_json to_json(options const& chosen) {
   if (!chosen.init.empty()) object["init"] = chosen.init;
   object["dropout"] = chosen.dropout;
   object["schedule"] = chosen.schedule;
+  if (chosen.replay != 0) object["replay"] = chosen.replay;
   if (chosen.shape.chunks != 0) object["chunks"] = chosen.shape.chunks;
   if (chosen.shape.group != 0) object["chunk-group"] = chosen.shape.group;
   if (chosen.shape.waves != 0) object["waves"] = chosen.shape.waves;
@@ -144,12 +147,12 @@ inline nlohmann::ordered_json to_json(options const& chosen) {
 }
 
 /// What decides the numbers of a training, whatever the schedule, the partition and the number of ranks: stored in
-/// checkpoints, compared on a resume.
-inline nlohmann::json resume_configuration(options const& chosen) {
+/// checkpoints, compared on a resume. Each of `copies` of the model in one pipeline has a gradient group of its own.
+inline nlohmann::json resume_configuration(options const& chosen, int copies = 1) {
   return {{"preset", to_text(chosen.preset)},
           {"batch", chosen.batch},
-          {"micro-batches", chosen.micro_batches},
-          {"gradient-groups", groups_of(chosen)},
+          {"micro-batches", chosen.micro_batches / copies},
+          {"gradient-groups", groups_of(chosen) * copies},
           {"reduce", chosen.reduce},
           {"seq", chosen.sequence_length},
           {"steps", chosen.steps},

@@ -5,13 +5,14 @@
 #include "check.hpp"
 #include "options.hpp"
 #include "progress.hpp"
+#include "schedule_table.hpp"
 
 #include <weft/error.hpp>
 #include <weft/model/token_batch.hpp>
 #include <weft/plan/memory.hpp>
 #include <weft/plan/report.hpp>
+#include <weft/schedule/checked_program.hpp>
 #include <weft/schedule/cost.hpp>
-#include <weft/schedule/make_program.hpp>
 #include <weft/schedule/picture.hpp>
 #include <weft/topology/partition.hpp>
 
@@ -58,9 +59,10 @@ inline int pipeline_ranks(options const& chosen, int world) { return world / cho
 
 /// One pipeline's program: checked, lowered, and played under rendezvous.
 inline weft::schedule::program make_program(options const& chosen, int world) {
-  return weft::schedule::make_program(
-      chosen.schedule, pipeline_ranks(chosen, world), chosen.micro_batches * chosen.gradient_groups,
-      {.recompute = chosen.recompute == recompute_kind::full, .reduce_over_data = chosen.data_ranks > 1}, chosen.shape);
+  auto const table = table_of(chosen, pipeline_ranks(chosen, world));
+  return weft::schedule::checked_program(table.view(), {.recompute = chosen.recompute == recompute_kind::full,
+                                                        .reduce_over_data = chosen.data_ranks > 1,
+                                                        .reduce_over_copies = true});
 }
 
 /// Micro-batches of a batch over all pipelines, or groups.
@@ -86,7 +88,7 @@ inline std::string bytes_text(std::int64_t bytes) {
 
 /// Two lines: the model, the plan.
 template <class Model>
-std::string headline(options const& chosen, int world, weft::topology::partition const& layers) {
+std::string headline(options const& chosen, int world, weft::topology::partition const& layers, int copies) {
   std::string sizes;
   for (auto const& range : layers) sizes += (sizes.empty() ? "" : ",") + std::to_string(range.size());
   auto const largest = largest_micro_batch(chosen);
@@ -96,12 +98,14 @@ std::string headline(options const& chosen, int world, weft::topology::partition
     replicas = std::to_string(chosen.data_ranks) + " pipelines (gradients summed by " + chosen.reduce + ") of ";
   if (chosen.gradient_groups > 1)
     replicas = std::to_string(chosen.gradient_groups) + " gradient groups (summed as by " + chosen.reduce + ") on ";
+  if (copies > 1) replicas += "two copies of the model (gradients summed by " + chosen.reduce + ") on ";
+  if (chosen.replay > 0) replicas += std::to_string(chosen.replay) + " ranks, replayed on ";
   return "model: " + std::string(to_text(chosen.preset)) + ", " + Model::name() + ", " +
          std::to_string(Model::parameter_count()) + " parameters\nplan:  " + chosen.schedule + " on " + replicas +
          std::to_string(ranks) + (ranks == 1 ? " rank, " : " ranks, ") + std::to_string(chosen.micro_batches) +
          " micro-batches of " + (chosen.batch % all_micro_batches(chosen) == 0 ? "" : "at most ") +
          std::to_string(largest.sequences_per_micro_batch) + " x " + std::to_string(largest.sequence_length) +
-         " tokens, layers per " + (layers.stages() == ranks ? "rank " : "stage ") + sizes +
+         " tokens, layers per " + (layers.stages() == ranks && copies == 1 ? "rank " : "stage ") + sizes +
          (chosen.recompute == recompute_kind::full ? ", activations recomputed\n" : "\n");
 }
 
@@ -117,12 +121,16 @@ void print_plan(options const& chosen, int launched) {
   auto const layers = partition_of<Model>(chosen, program.view().stages());
   auto const largest = largest_micro_batch(chosen);
   auto const report = weft::make_report(program.view());
-  std::cout << headline<Model>(chosen, world, layers);
+  std::cout << headline<Model>(chosen, world, layers, program.view().graph.copies);
   std::printf(
       "proof: playable under rendezvous; %d actions, peak activations %d, largest tag %d, gradients add up in %s "
       "order\n",
       report.actions, report.peak_activations, report.largest_tag,
       report.order == weft::schedule::accumulation::ascending ? "ascending" : "another");
+
+  if (program.view().graph.copies > 1)
+    std::cout << "two copies of the model, each with half of the micro-batches: every rank holds one stage of either, "
+                 "and\ntheir gradients are summed over both (forward flops: of a rank's mean micro-batch)\n";
 
   std::printf("\nrank  layers  peak  forward flops  %12s%12s%12s%12s%12s%12s%12s\n", "parameters", "gradients",
               "optimizer", "activations", "wire", "work", "total");
@@ -131,11 +139,13 @@ void print_plan(options const& chosen, int launched) {
     std::int64_t flops = 0;
     int held = 0;
     int peak = 0;
-    for (int stage = 0; stage < program.view().stages(); ++stage) {
-      if (program.view().graph.rank_of(stage) != rank) continue;
-      for (int layer = layers[stage].first; layer < layers[stage].last; ++layer) flops += Model::flops(layer, largest);
+    for (int each = 0; each < program.view().stages() * program.view().graph.copies; ++each) {
+      if (program.view().graph.rank_of_stage[each] != rank) continue;
+      int const stage = each % program.view().stages();
+      for (int layer = layers[stage].first; layer < layers[stage].last; ++layer)
+        flops += Model::flops(layer, largest) / program.view().graph.copies;
       held += layers[stage].size();
-      peak += program.view().slots[stage].activation;
+      peak += program.view().slots[each].activation;
     }
     std::printf("%4d  %6d  %4d  %13.3e  %12s%12s%12s%12s%12s%12s%12s\n", rank, held, peak, static_cast<double>(flops),
                 bytes_text(needs.parameters).c_str(), bytes_text(needs.gradients).c_str(),

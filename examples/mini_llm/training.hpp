@@ -58,6 +58,7 @@ class training {
           load();
           program = make_program(chosen_, door_.size());
           stages_ = program.view().stages();
+          copies_ = program.view().graph.copies;
           static_cast<void>(partition_of<Model>(chosen_, stages_));  // throws where it cannot be
         },
         deadline);
@@ -150,7 +151,7 @@ class training {
     settings.facts = {{"executable (XXH3)", executable_},
                       {"data format", to_text(data_.format)},
                       {"data (XXH3)", std::to_string(data_.hash)},
-                      {"options", resume_configuration(chosen_).dump()},
+                      {"options", resume_configuration(chosen_, copies_).dump()},
                       {"evaluation", std::to_string(chosen_.eval_every) + ", " + std::to_string(chosen_.eval_batches)},
                       {"save-every", std::to_string(chosen_.save_every)},
                       {"trace", chosen_.trace.empty() ? "none" : trace_steps_text(chosen_)},
@@ -240,7 +241,7 @@ class training {
     facts.seed = chosen_.seed;
     facts.sampler_cursor = static_cast<std::uint64_t>(step);
     facts.data_hash = data_.hash;
-    facts.configuration = resume_configuration(chosen_);
+    facts.configuration = resume_configuration(chosen_, copies_);
     return facts;
   }
 
@@ -267,7 +268,7 @@ class training {
                 data_.documents.size(), static_cast<long long>(data_.training.size()), data_.unit(),
                 static_cast<long long>(data_.validation.size()), data_.entropy_name(), entropy_, data_.unit());
     std::fflush(stdout);
-    std::cout << headline<Model>(chosen_, door_.size(), partition_of<Model>(chosen_, stages_)) << std::flush;
+    std::cout << headline<Model>(chosen_, door_.size(), partition_of<Model>(chosen_, stages_), copies_) << std::flush;
   }
 
   void report(std::int64_t step, weft::train::step_result const& result, double step_seconds, double elapsed,
@@ -388,6 +389,7 @@ class training {
   std::optional<metrics_log> metrics_;
   batch_arrays arrays_;
   int stages_ = 1;  // of one pipeline
+  int copies_ = 1;  // of the model, in one pipeline
   std::string started_from_ = "none";
   double entropy_ = 0.0;
   double share_ = -1.0;

@@ -214,13 +214,56 @@ TEST_CASE("settings come from TOML or from an earlier run's JSON, and the comman
   CHECK(has(refused("--config " + folder.path().string()), "name a file that can be read"));
 }
 
+TEST_CASE("a schedule may be a table in a file, which has its own ranks and micro-batches") {
+  scratch const folder;
+  std::string const path = (folder / "mine.csv").string();
+  put(path, "0F0,0F1,0F2,0B2,0B1,0B0\r\n1F0,1F1,1F2,1B2,1B1,1B0\r\n");
+  auto const mine = parsed("--schedule " + path);
+  CHECK(mine.schedule == path);
+  CHECK(mine.micro_batches == 3);
+  CHECK(mini_llm::table_of(mine, 2).view().row(1).size == 6);
+  CHECK(problems("--schedule " + path, 2) == "");
+  CHECK(has(problems("--schedule " + path, 3), "is a table for 2 ranks, and there are 3; start as many"));
+  CHECK(has(problems("--schedule " + path + " --micro-batches 4", 2), "is a table of 3 micro-batches"));
+  CHECK(parsed("--schedule " + path + " --schedule gpipe").table.empty());
+  // The serial replay of it: one rank, with as many stages.
+  auto const replay = parsed("--replay 2 --schedule " + path);
+  CHECK(mini_llm::table_of(replay, 1).view().ranks() == 1);
+  CHECK(mini_llm::table_of(replay, 1).view().stages() == 2);
+  CHECK(problems("--replay 2 --schedule " + path) == "");
+  CHECK(has(problems("--replay 2 --schedule " + path, 2), "--replay 2 is for one rank, and there are 2"));
+  CHECK(problems("--replay 3 --schedule looped-bfs --micro-batches 4") == "");
+  // What is wrong with a table is said by the checker, or by its reader.
+  put(path, "0F0,0F1,0B1,0B0\n1F0,1F1,1B0,1B1\n0F7\n");
+  CHECK(has(refused("--schedule " + path), "mine.csv: "));
+  put(path, "0F0,0B0,0B1,0F1\n1F0,1F1,1B0,1B1\n");
+  CHECK(has(refused("--schedule " + path), "comes before its forward; put F first"));
+  put(path, "0F0,0X1\n");
+  CHECK(has(refused("--schedule " + path), "cell \"0X1\": is not a known action"));
+  put(path, "");
+  CHECK(has(refused("--schedule " + path), "has 0 bytes, which is no table"));
+  CHECK(has(refused("--schedule " + (folder / "none.csv").string()), "none.csv"));
+  put(path, "# weft-table 1 ranks=2 asynchronous=1\n0F0,0B0,0STEP\n1F0,1B0,1STEP\n");
+  CHECK(has(refused("--schedule " + path), "steps between its backwards"));
+  // Two copies of the model, with and without weft-schedule's first line.
+  std::string const both = "0F0,1F1,1B1,0B0\n0F1,1F0,1B0,0B1\n";
+  for (std::string const head : {"", "# weft-table 1 name=chimera ranks=2 copies=2\n"}) {
+    put(path, head + both);
+    CHECK(mini_llm::table_of(parsed("--schedule " + path), 2).view().graph.copies == 2);
+    CHECK(problems("--schedule " + path, 2) == "");
+  }
+}
+
 TEST_CASE("impossible combinations say what is possible") {
   CHECK(
       has(problems("--schedule serial", 2), "--schedule serial uses one rank, and there are 2; start one, or choose"));
   CHECK(problems("--schedule serial", 1) == "");
   CHECK(problems("--schedule interleaved --chunks 3 --micro-batches 4", 2) == "");
   CHECK(has(problems("--schedule 1f1b --chunks 2", 2), "--schedule 1f1b: "));
-  CHECK(has(problems("--schedule chimera --micro-batches 4", 4), "keeps two copies of the model"));
+  CHECK(problems("--schedule chimera --micro-batches 4", 4) == "");
+  CHECK(has(problems("--schedule chimera --micro-batches 4", 3), "--schedule chimera: "));
+  CHECK(has(problems("--schedule chimera --micro-batches 4 --gradient-groups 2", 4),
+            "keeps two copies of the model with a group of gradients each"));
   CHECK(has(problems("--schedule zbv --partition 2,2,2", 2), "is for 3 stages, and there are 4"));
   CHECK(has(problems("--batch 16 --micro-batches 17"),
             "--micro-batches 17 cannot cut --batch 16 into pieces of at least one sequence; "

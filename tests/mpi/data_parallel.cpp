@@ -56,3 +56,31 @@ TEST_CASE("mpi data parallel: the library's all-reduce is repeatable, and its re
   CHECK(everywhere(door, first == second));
   CHECK(everywhere(door, door.rank() != 0 || std::abs(first.losses[0] - ours.losses[0]) < 1e-5 * ours.losses[0]));
 }
+
+TEST_CASE("mpi two copies: the bits of a serial run with a group for each copy") {
+  weft::transport::mpi door(MPI_COMM_WORLD);
+  for (int const data_ranks : {1, 2}) {
+    int const ranks = door.size() / data_ranks;
+    if (door.size() % data_ranks != 0 || ranks % 2 != 0) continue;
+    for (std::string const schedule : {"chimera", "dualpipe"}) {
+      CAPTURE(data_ranks);
+      CAPTURE(schedule);
+      auto const serial = run({.micro_batches = ranks, .gradient_groups = 2 * data_ranks});
+      outcome result;
+      train(door, {.schedule = schedule, .micro_batches = 2 * ranks, .data_ranks = data_ranks}, 0, default_steps,
+            result);
+      CHECK(everywhere(door, result == serial));
+    }
+  }
+}
+
+TEST_CASE("mpi two copies: the library's all-reduce is repeatable, and its copies stay equal") {
+  weft::transport::mpi door(MPI_COMM_WORLD);
+  if (door.size() % 2 != 0) return;
+  plan const how{.schedule = "chimera", .micro_batches = door.size(), .reduction = "mpi"};
+  outcome first;
+  outcome second;
+  train(door, how, 0, default_steps, first);  // compares the copies in every step
+  train(door, how, 0, default_steps, second);
+  CHECK(everywhere(door, first == second));
+}

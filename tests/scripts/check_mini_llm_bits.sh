@@ -141,6 +141,35 @@ run library 4 --schedule 1f1b --data-ranks 2 --micro-batches 2 --reduce mpi
 run library-again 4 --schedule 1f1b --data-ranks 2 --micro-batches 2 --reduce mpi
 compare "the MPI library's all-reduce, twice" "$work/library-again" "$work/library"
 
+# Two copies of the model in one pipeline: the bits of one rank that keeps a group of gradients apart for each.
+both=(--micro-batches 4 --eval-every 3 --eval-batches 1)
+run "two-groups" 1 --schedule serial --gradient-groups 2 --micro-batches 2
+for plan in "2 chimera" "4 chimera" "2 dualpipe"; do
+  read -r ranks schedule <<<"$plan"
+  run "two-$schedule-$ranks" "$ranks" --schedule "$schedule" "${both[@]}"
+  compare "$schedule on $ranks ranks, two copies" "$work/two-$schedule-$ranks" "$work/two-groups"
+done
+run "two-recompute" 1 --schedule dualpipe "${both[@]}" --recompute full --transport in-process --ranks 2
+compare "dualpipe on 2 threads, recompute" "$work/two-recompute" "$work/two-groups"
+run "two-traced" 4 --schedule chimera "${both[@]}" --save-every 3 --trace "$work/two.json" --trace-steps 2:3
+rm -f "$work/two-traced/checkpoint-6.safetensors" "$work/two-traced/model.safetensors"
+check_trace "$work/two.json" 4 2 4
+run "two-traced" 1 --schedule serial --gradient-groups 2 --micro-batches 2 --resume latest
+compare "chimera on 4 ranks, traced, saved, and resumed on one" "$work/two-traced" "$work/two-groups"
+run "four-groups" 1 --schedule serial --gradient-groups 4 --micro-batches 1
+run "two-replicas" 4 --schedule chimera --data-ranks 2 --micro-batches 2
+compare "2 data ranks of chimera on 2 ranks" "$work/two-replicas" "$work/four-groups"
+run "llama-groups" 1 --schedule serial "${llama[@]}" --gradient-groups 2 --micro-batches 2
+run "llama-two" 4 --schedule chimera "${llama[@]}" --micro-batches 4
+compare "llama-nano, chimera on 4 ranks" "$work/llama-two" "$work/llama-groups"
+
+# A table of one's own whose gradients add up downwards: the bits of one rank that adds them in its order.
+printf '0F0,0F1,0F2,0B2,0B1,0B0\n1F0,1F1,1F2,1B2,1B1,1B0\n' >"$work/downwards.csv"
+run "downwards" 2 --schedule "$work/downwards.csv"
+run "replayed" 1 --schedule "$work/downwards.csv" --replay 2
+compare "a table that adds downwards, and its serial replay" "$work/replayed" "$work/downwards"
+cmp -s "$work/downwards/losses.csv" "$work/serial/losses.csv" && wrong "another order of additions must show in the bits"
+
 # SIGTERM to every rank: saves, stops, and the rest gives the same bits. Enough steps that it comes in the middle.
 long=(--data "$work/text" --batch 7 --seq 24 --steps 150 --warmup 2 --log-every 50 --sample-bytes 0 --eval-every 0
       --micro-batches 3 --schedule 1f1b)
