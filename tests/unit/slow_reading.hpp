@@ -123,6 +123,7 @@ class reader {
   std::string places() {
     for (placed const& each : all) {
       if (each.cell.what == op::norm) continue;
+      if (each.cell.what == op::partial_norm || each.cell.what == op::validate) return "of another kind of program";
       if (each.cell.stage >= p.stages() || each.cell.copy >= p.graph.copies ||
           each.cell.micro_batch >= static_cast<unsigned>(p.micro_batches))
         return "outside";

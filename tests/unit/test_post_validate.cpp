@@ -127,7 +127,8 @@ TEST_CASE("post_validate: what play refuses") {
         "rank 1 has no PARTIAL_NORM although the program has PARTIAL_NORM or STEP; all ranks take part, so add one "
         "before its STEPs");
   // In a program of another kind neither belongs.
-  editable plain(make_program("1f1b", 1, 1).view());
+  auto const of_another_kind = make_program("1f1b", 1, 1);
+  editable plain(of_another_kind.view());
   plain.rows[0].insert(plain.rows[0].begin(), make_action(op::validate, 0, 0));
   CHECK(plain.play().what == defect::unexpected_action);
 }

@@ -303,6 +303,8 @@ void in_process::run(int ranks, Function&& function) {
         door& mine = *doors[rank];
         try {
           function(static_cast<endpoint&>(mine));
+        } catch (agreed_error const&) {
+          failures[rank] = std::current_exception();  // the others throw it, too, and may still be about to learn it
         } catch (std::exception const& failure) {
           failures[rank] = std::current_exception();
           mine.announce_failure(failure.what());
