@@ -4,6 +4,7 @@
 
 #include "options.hpp"
 #include "schedule_table.hpp"
+#include "windows.hpp"
 
 #include <weft/schedule/registry.hpp>
 #include <weft/schedule/words.hpp>
@@ -76,7 +77,30 @@ inline std::vector<std::string> check(options const& chosen, int launched, model
     problems.push_back("--replay " + text(chosen.replay) + " is for one rank, and there are " + text(ranks) +
                        "; start one, or leave it away");
   bool is_legal = true;
-  if (has_own_table(chosen)) {
+  if (is_asynchronous(chosen)) {
+    bool const steps_at_once = chosen.schedule != weft::schedule::pipedream_2bw_values::name;
+    is_legal = !steps_at_once || chosen.micro_batches == 1;
+    if (!is_legal)
+      problems.push_back("--schedule " + chosen.schedule + " steps after every micro-batch, and --micro-batches " +
+                         text(chosen.micro_batches) +
+                         " asks for several per step; leave that away, or choose --schedule pipedream-2bw");
+    if (!steps_at_once && chosen.micro_batches < ranks - 1) {
+      is_legal = false;
+      problems.push_back("--schedule pipedream-2bw on " + text(ranks) + " ranks needs as many micro-batches as its " +
+                         "first rank is ahead, and --micro-batches is " + text(chosen.micro_batches) +
+                         "; use --micro-batches " + text(ranks - 1) + " or more");
+    }
+    if (chosen.data_ranks > 1 || chosen.gradient_groups > 1)
+      problems.push_back("--schedule " + chosen.schedule +
+                         " steps in every stage's own time, on one pipeline with one group of gradients; leave " +
+                         (chosen.data_ranks > 1 ? "--data-ranks" : "--gradient-groups") + " away");
+    if (chosen.replay > 0)
+      problems.push_back("--replay gets the bits of a schedule with one step at its end, and --schedule " +
+                         chosen.schedule + " is another training; leave --replay away");
+    if (!chosen.trace.empty())
+      problems.push_back("--trace records single steps, which --schedule " + chosen.schedule +
+                         " has not: the ranks are at several at a time; leave it away, or trace another schedule");
+  } else if (has_own_table(chosen)) {
     auto const made = read_table(chosen.schedule, chosen.table);
     is_legal = made.view().ranks() == scheduled && made.view().micro_batches == micro_batches;
     if (made.view().ranks() != scheduled)
@@ -101,6 +125,10 @@ inline std::vector<std::string> check(options const& chosen, int launched, model
   }
   if (is_legal) {
     auto const made = table_of(chosen, ranks);
+    if (made.view().work.asynchronous && !is_asynchronous(chosen))
+      problems.push_back("--schedule " + chosen.schedule +
+                         " is proved and drawn, and not trained: its stages are on several ranks each; choose "
+                         "--schedule pipedream or pipedream-2bw");
     stages = made.view().stages();
     copies = made.view().graph.copies;
   }

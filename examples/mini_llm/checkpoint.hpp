@@ -36,6 +36,13 @@ struct checkpoint_facts {
   std::uint64_t sampler_cursor = 0;  ///< the step whose windows are drawn next
   std::uint64_t data_hash = 0;
   nlohmann::json configuration = nlohmann::json::object();  ///< `resume_configuration(options)`
+  nlohmann::json carried;  ///< of an asynchronous run: what goes with its carried tensors (carried.hpp); else null
+};
+
+/// A tensor beside values and moments.
+struct carried_tensor {
+  std::string kind;
+  weft::parameters::parameter_descriptor parameter;
 };
 
 inline fs::path checkpoint_path(fs::path const& directory, std::int64_t step) {
@@ -72,11 +79,12 @@ template <class Real>
 class checkpoint_writer {
  public:
   checkpoint_writer(fs::path directory, checkpoint_facts const& facts,
-                    std::vector<weft::parameters::parameter_descriptor> const& parameters)
+                    std::vector<weft::parameters::parameter_descriptor> const& parameters,
+                    std::vector<carried_tensor> const& carried = {})
       : directory_(std::move(directory)),
         step_(facts.step),
-        file_(safetensors_writer::create<Real>(checkpoint_path(directory_, step_), entries(parameters), metadata(facts),
-                                               true)) {}
+        file_(safetensors_writer::create<Real>(checkpoint_path(directory_, step_), entries(parameters, carried),
+                                               metadata(facts, carried.size()), true)) {}
 
   /// `kind` is one of `checkpoint_kinds`.
   void write(std::string const& kind, std::string const& name, std::span<Real const> values) {
@@ -95,25 +103,35 @@ class checkpoint_writer {
 
  private:
   static std::vector<safetensors_writer::entry> entries(
-      std::vector<weft::parameters::parameter_descriptor> const& parameters) {
+      std::vector<weft::parameters::parameter_descriptor> const& parameters,
+      std::vector<carried_tensor> const& carried) {
     std::vector<safetensors_writer::entry> list;
+    auto const add = [&](std::string const& kind, weft::parameters::parameter_descriptor const& parameter) {
+      list.push_back({kind + "." + parameter.name,
+                      std::vector<std::int64_t>(parameter.extents, parameter.extents + parameter.dimensions)});
+    };
     for (auto const& parameter : parameters) {
       if (parameter.use_site != 0) continue;
-      for (char const* const kind : checkpoint_kinds)
-        list.push_back({std::string(kind) + "." + parameter.name,
-                        std::vector<std::int64_t>(parameter.extents, parameter.extents + parameter.dimensions)});
+      for (char const* const kind : checkpoint_kinds) add(kind, parameter);
     }
+    for (auto const& each : carried) add(each.kind, each.parameter);
     return list;
   }
 
-  static std::map<std::string, std::string> metadata(checkpoint_facts const& facts) {
-    return {{"weft.checkpoint", "1"},
-            {"weft.step", std::to_string(facts.step)},
-            {"weft.seed", std::to_string(facts.seed)},
-            {"weft.optimizer_steps", std::to_string(facts.optimizer_steps)},
-            {"weft.sampler_cursor", std::to_string(facts.sampler_cursor)},
-            {"weft.data_hash", std::to_string(facts.data_hash)},
-            {"weft.configuration", facts.configuration.dump()}};
+  static std::map<std::string, std::string> metadata(checkpoint_facts const& facts, std::size_t carried) {
+    std::map<std::string, std::string> all{{"weft.checkpoint", "1"},
+                                           {"weft.step", std::to_string(facts.step)},
+                                           {"weft.seed", std::to_string(facts.seed)},
+                                           {"weft.optimizer_steps", std::to_string(facts.optimizer_steps)},
+                                           {"weft.sampler_cursor", std::to_string(facts.sampler_cursor)},
+                                           {"weft.data_hash", std::to_string(facts.data_hash)},
+                                           {"weft.configuration", facts.configuration.dump()}};
+    if (!facts.carried.is_null()) {
+      auto with_count = facts.carried;
+      with_count["tensors"] = carried;
+      all["weft.carried"] = with_count.dump();
+    }
+    return all;
   }
 
   fs::path directory_;
@@ -143,6 +161,12 @@ class checkpoint_reader {
     if (found != file_.metadata().end()) facts_.configuration = nlohmann::json::parse(found->second, nullptr, false);
     if (!facts_.configuration.is_object() || facts_.step < 0 || facts_.optimizer_steps < 0)
       unusable("weft.configuration");
+    auto const carried = file_.metadata().find("weft.carried");
+    if (carried == file_.metadata().end()) return;
+    facts_.carried = nlohmann::json::parse(carried->second, nullptr, false);
+    if (!facts_.carried.is_object() || !facts_.carried.contains("tensors") ||
+        !facts_.carried["tensors"].is_number_unsigned())
+      unusable("weft.carried");
   }
 
   [[nodiscard]] checkpoint_facts const& facts() const { return facts_; }
@@ -166,6 +190,7 @@ class checkpoint_reader {
           other_model("its \"" + key + "\" is " + tensor.type + ", this run trains in " + dtype_name<Real>);
       }
     }
+    if (!facts_.carried.is_null()) wanted += facts_.carried["tensors"].get<std::size_t>();
     if (wanted != file_.tensors().size())
       other_model("it has " + std::to_string(file_.tensors().size()) + " tensors, this model's state " +
                   std::to_string(wanted));

@@ -5,9 +5,11 @@
 #include "config_reader.hpp"
 #include "options.hpp"
 #include "schedule_table.hpp"
+#include "windows.hpp"
 
 #include <weft/collective/all_reduce.hpp>
 #include <weft/schedule/registry.hpp>
+#include <weft/train/clip_policy.hpp>
 
 #include <weft/config.hpp>
 #include <weft/error.hpp>
@@ -274,6 +276,13 @@ inline void add_options(CLI::App& app, option_table& table, options& chosen) {
       [&chosen](std::string const& text) { chosen.reduce = weft::collective::all_reduce_choice(text).name(); });
   table.whole("--gradient-groups", &options::gradient_groups, 1, 1024,
               "On one pipeline: get the bits of that many data ranks");
+  table.whole("--window", &options::window, 1, 1000,
+              "Of pipedream and pipedream-2bw: steps without a\nmeeting of all ranks, at most; changes no bit");
+  table.add("--clip-policy", "NAME", chosen.clip_policy,
+            "Of the same: clip by the norm of each stage\n(per-stage), or of all some steps before\n(delayed-norm)",
+            [&chosen](std::string const& text) {
+              chosen.clip_policy = weft::train::to_text(weft::train::clip_policy_of(text));
+            });
   app.add_option_function<std::vector<std::string>>(
          "--partition",
          [&chosen](std::vector<std::string> const& texts) { chosen.partition = layer_list("--partition", texts); },
@@ -392,6 +401,10 @@ inline command_line parse_command_line(std::vector<std::string> arguments) {
   if (!result.chosen.table.empty() && app.get_option("--micro-batches")->count() == 0)
     result.chosen.micro_batches =
         (std::max)(1, table_of(result.chosen, 0).view().micro_batches / result.chosen.gradient_groups);
+  // PipeDream steps after every micro-batch.
+  if (is_asynchronous(result.chosen) && result.chosen.schedule != weft::schedule::pipedream_2bw_values::name &&
+      app.get_option("--micro-batches")->count() == 0)
+    result.chosen.micro_batches = 1;
   // The default warm-up is for runs of the default length; a short one is warm sooner.
   if (app.get_option("--warmup")->count() == 0)
     result.chosen.warmup = (std::min)(result.chosen.warmup, result.chosen.steps / 10);

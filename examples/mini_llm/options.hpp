@@ -49,6 +49,8 @@ struct options {
   std::string reduce = "ring";    ///< how their gradients are summed
   int gradient_groups = 1;        ///< on one pipeline: sums apart, as that many would have them
   std::vector<int> partition;     ///< layers per rank; empty: automatic, by cost
+  int window = 100;               ///< of an asynchronous schedule: steps between two meetings of all ranks, at most
+  std::string clip_policy = "per-stage";  ///< of an asynchronous schedule: by which norm gradients are clipped
   recompute_kind recompute = recompute_kind::none;
   transport_kind transport = transport_kind::mpi;
   int ranks = 0;      ///< threads of the in-process transport; 0: not given
@@ -119,6 +121,8 @@ inline nlohmann::ordered_json to_json(options const& chosen) {
   object["data-ranks"] = chosen.data_ranks;
   object["reduce"] = chosen.reduce;
   object["gradient-groups"] = chosen.gradient_groups;
+  object["window"] = chosen.window;
+  object["clip-policy"] = chosen.clip_policy;
   object["partition"] = partition_text(chosen.partition);
   object["recompute"] = to_text(chosen.recompute);
   object["transport"] = to_text(chosen.transport);

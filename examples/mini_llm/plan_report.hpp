@@ -6,6 +6,7 @@
 #include "options.hpp"
 #include "progress.hpp"
 #include "schedule_table.hpp"
+#include "windows.hpp"
 
 #include <weft/error.hpp>
 #include <weft/model/token_batch.hpp>
@@ -131,6 +132,17 @@ void print_plan(options const& chosen, int launched) {
   if (program.view().graph.copies > 1)
     std::cout << "two copies of the model, each with half of the micro-batches: every rank holds one stage of either, "
                  "and\ntheir gradients are summed over both (forward flops: of a rank's mean micro-batch)\n";
+
+  if (is_asynchronous(chosen)) {
+    auto const plan = windows_of(chosen, ranks);
+    std::string versions;
+    for (int const each : plan.weight_versions()) versions += (versions.empty() ? "" : ", ") + std::to_string(each);
+    std::printf(
+        "asynchronous: each stage steps in its own time, with gradients of weights up to %d steps old; versions kept: "
+        "%s;\nnorms and tied gradients of all stages are used %d steps later; a window of %d steps in mid-run is "
+        "shown\n",
+        plan.oldest_read, versions.c_str(), plan.delay(), program.view().micro_batches / chosen.micro_batches);
+  }
 
   std::printf("\nrank  layers  peak  forward flops  %12s%12s%12s%12s%12s%12s%12s\n", "parameters", "gradients",
               "optimizer", "activations", "wire", "work", "total");

@@ -8,7 +8,7 @@
 namespace mini_llm {
 
 void run_gpt2_124m(options const& chosen, weft::transport::endpoint& door, std::string const& executable) {
-  training<weft::model::gpt2<weft::model::gpt2_124m>>(chosen, door, executable).run();
+  run_training<weft::model::gpt2<weft::model::gpt2_124m>>(chosen, door, executable);
 }
 
 void plan_gpt2_124m(options const& chosen, int ranks) {

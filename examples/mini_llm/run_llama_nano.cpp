@@ -8,7 +8,7 @@
 namespace mini_llm {
 
 void run_llama_nano(options const& chosen, weft::transport::endpoint& door, std::string const& executable) {
-  training<weft::model::llama<weft::model::llama_nano>>(chosen, door, executable).run();
+  run_training<weft::model::llama<weft::model::llama_nano>>(chosen, door, executable);
 }
 
 void plan_llama_nano(options const& chosen, int ranks) {

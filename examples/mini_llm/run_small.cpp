@@ -8,7 +8,7 @@
 namespace mini_llm {
 
 void run_small(options const& chosen, weft::transport::endpoint& door, std::string const& executable) {
-  training<weft::model::gpt2<weft::model::small>>(chosen, door, executable).run();
+  run_training<weft::model::gpt2<weft::model::small>>(chosen, door, executable);
 }
 
 void plan_small(options const& chosen, int ranks) { print_plan<weft::model::gpt2<weft::model::small>>(chosen, ranks); }

@@ -4,6 +4,7 @@
 
 #include "files.hpp"
 #include "options.hpp"
+#include "windows.hpp"
 
 #include <weft/error.hpp>
 #include <weft/schedule/checked_program.hpp>
@@ -71,6 +72,10 @@ inline bool has_own_table(options const& chosen) { return !chosen.table.empty();
 inline weft::schedule::program table_of(options const& chosen, int ranks) {
   int const count = chosen.micro_batches * chosen.gradient_groups;
   int const original = chosen.replay > 0 ? chosen.replay : ranks;
+  if (is_asynchronous(chosen) && original > 0) {  // a window in mid-run, which reads all that is kept
+    auto const plan = windows_of(chosen, original);
+    return plan.table(plan.oldest_read, 2 * original);
+  }
   auto table = has_own_table(chosen) ? read_table(chosen.schedule, chosen.table)
                                      : weft::schedule::make_table(chosen.schedule, original, count, chosen.shape);
   return chosen.replay > 0 && ranks > 0 ? weft::schedule::serial_replay(table.view()) : std::move(table);

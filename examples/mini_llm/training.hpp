@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include "carried.hpp"
 #include "check.hpp"
 #include "checkpoint.hpp"
 #include "export_weights.hpp"
@@ -19,8 +20,10 @@
 #include "step_trace.hpp"
 #include "stop_signal.hpp"
 #include "token_data.hpp"
+#include "windows.hpp"
 
 #include <weft/schedule/make_program.hpp>
+#include <weft/train/asynchronous_trainer.hpp>
 #include <weft/train/state.hpp>
 #include <weft/train/trainer.hpp>
 #include <weft/transport/agreement.hpp>
@@ -39,10 +42,12 @@
 
 namespace mini_llm {
 
-template <class Model>
+template <class Model, class Trainer = weft::train::trainer<Model, float>>
 class training {
  public:
-  using trainer_type = weft::train::trainer<Model, float>;
+  using trainer_type = Trainer;
+  /// It plays several steps at once: an asynchronous trainer.
+  static constexpr bool plays_windows = requires(Trainer & trainer) { trainer.begun_at(); };
 
   /// Collective. Throws the same `weft::agreed_error` on every rank if anything is missing or does not fit.
   training(options const& chosen, weft::transport::endpoint& door, std::string const& executable)
@@ -62,7 +67,11 @@ class training {
           static_cast<void>(partition_of<Model>(chosen_, stages_));  // throws where it cannot be
         },
         deadline);
-    trainer_ = std::make_unique<trainer_type>(std::move(program), door_, trainer_settings());
+    if constexpr (plays_windows)
+      trainer_ = std::make_unique<trainer_type>(windows_of(chosen_, door_.size()), door_, trainer_settings(),
+                                                weft::train::clip_policy_of(chosen_.clip_policy));
+    else
+      trainer_ = std::make_unique<trainer_type>(std::move(program), door_, trainer_settings());
     // Everybody has read what it needs before anything in --out is moved, cut or written.
     weft::transport::all_or_none(
         door_, [&] { read_state(); }, deadline);
@@ -86,11 +95,13 @@ class training {
       if (is_stop_wanted()) trainer_->request_stop();
       if (trace_ != nullptr) trace_->before(step + 1, *trainer_);
       auto const step_begin = clock::now();
-      sampler_->fill(static_cast<std::uint64_t>(step), chosen_.batch, arrays_);
-      auto const result =
-          trainer_->step(batch(arrays_, trainer_->program().micro_batches, static_cast<std::uint64_t>(step), true));
-      ++step;
-      report(step, result, seconds_since(step_begin), seconds_since(begin), step - first, bar);
+      auto const results = play(step);
+      double const seconds = seconds_since(step_begin) / static_cast<double>(results.size());
+      for (auto const& each : results) {
+        ++step;
+        report(step, each, seconds, seconds_since(begin), step - first, bar);
+      }
+      auto const& result = results.back();
       if (trace_ != nullptr) trace_->after(step, *trainer_);
       bool const is_last = step == chosen_.steps;
       if (result.is_stop_requested && !is_last) {
@@ -124,6 +135,25 @@ class training {
     return std::chrono::duration<double>(clock::now() - begin).count();
   }
 
+  /// The next step, or the steps of the next window. Collective.
+  auto play(std::int64_t step) {
+    auto const made = [&](batch_arrays& arrays, std::int64_t number, int micro_batches) {
+      sampler_->fill(static_cast<std::uint64_t>(number), chosen_.batch, arrays);
+      return batch(arrays, micro_batches, static_cast<std::uint64_t>(number), true);
+    };
+    if constexpr (plays_windows) {
+      window_.resize(static_cast<std::size_t>(window_steps(chosen_, step)));
+      std::vector<weft::model::token_batch> batches;
+      for (auto& each : window_) {
+        auto const number = step + static_cast<std::int64_t>(batches.size());
+        batches.push_back(made(each, number, chosen_.micro_batches));
+      }
+      return trainer_->run(batches);
+    } else {
+      return std::vector{trainer_->step(made(arrays_, step, trainer_->program().micro_batches))};
+    }
+  }
+
   /// What needs no other rank.
   void load() {
     require_possible(chosen_, chosen_.transport == transport_kind::in_process ? 1 : door_.size(), facts_of<Model>());
@@ -154,6 +184,7 @@ class training {
                       {"options", resume_configuration(chosen_, copies_).dump()},
                       {"evaluation", std::to_string(chosen_.eval_every) + ", " + std::to_string(chosen_.eval_batches)},
                       {"save-every", std::to_string(chosen_.save_every)},
+                      {"window", std::to_string(chosen_.window)},
                       {"trace", chosen_.trace.empty() ? "none" : trace_steps_text(chosen_)},
                       {"sample", std::to_string(chosen_.sample_bytes) + " bytes"}};
     return settings;
@@ -185,6 +216,17 @@ class training {
       });
       started_from_ = identity_of(saved->path());
       trainer_->set_steps_done(saved->facts().step, saved->facts().optimizer_steps);
+      if constexpr (plays_windows) {
+        std::string const why = differs_from_carried(saved->facts().carried, chosen_, *trainer_);
+        if (why.empty())
+          take_up_carried(*saved, *trainer_);
+        else
+          notes.push_back(why + ": the run goes on from the newest weights");
+      } else if (!saved->facts().carried.is_null()) {
+        notes.push_back(
+            "the checkpoint was written under an asynchronous schedule: the run goes on from the newest "
+            "weights");
+      }
       if (is_root_)
         for (auto const& note : notes) std::cout << "note: " << note << '\n';
     } else if (!chosen_.init.empty()) {
@@ -271,8 +313,9 @@ class training {
     std::cout << headline<Model>(chosen_, door_.size(), partition_of<Model>(chosen_, stages_), copies_) << std::flush;
   }
 
-  void report(std::int64_t step, weft::train::step_result const& result, double step_seconds, double elapsed,
-              std::int64_t done, progress& bar) {
+  template <class Result>
+  void report(std::int64_t step, Result const& result, double step_seconds, double elapsed, std::int64_t done,
+              progress& bar) {
     bool const is_reported = step % chosen_.log_every == 0 || step == 1 || step == chosen_.steps;
     if (is_reported) share_ = ideal_share(*trainer_);  // collective
     if (!is_root_) return;
@@ -289,8 +332,15 @@ class training {
                       {"seconds", step_seconds},
                       {"ideal_share", share_}});
     bar.report({step, chosen_.steps, loss, rate, share_, seconds_a_step * static_cast<double>(chosen_.steps - step)});
-    if (result.is_skipped)
+    if (!result.is_skipped) return;
+    if constexpr (plays_windows) {
+      std::string stages;
+      for (int const stage : result.skipped_stages) stages += " " + std::to_string(stage);
+      bar.note("step " + std::to_string(step) + ": a gradient is not finite; no weight was changed on stage" + stages +
+               " (lower --lr?)");
+    } else {
       bar.note("step " + std::to_string(step) + ": the gradient is not finite; no weight was changed (lower --lr?)");
+    }
   }
 
   /// Collective.
@@ -315,15 +365,22 @@ class training {
   /// Collective.
   void save(std::int64_t step) {
     std::optional<checkpoint_writer<float>> writer;
+    auto facts = current_facts(step);
+    std::vector<carried_tensor> carried;
+    if constexpr (plays_windows) {
+      facts.carried = carried_facts(chosen_, *trainer_, weft::train::collect_carried_numbers(*trainer_));
+      carried = carried_tensors(*trainer_);
+    }
     if (is_root_) {
       losses_->sync();
       metrics_->sync();
-      writer.emplace(chosen_.out, current_facts(step), weft::train::owned_parameters(*trainer_));
+      writer.emplace(chosen_.out, facts, weft::train::owned_parameters(*trainer_), carried);
     }
-    weft::train::collect_state(*trainer_, true,
-                               [&](char const* kind, auto const& parameter, std::span<float const> values) {
-                                 writer->write(kind, parameter.name, values);
-                               });
+    auto const write = [&](std::string const& kind, auto const& parameter, std::span<float const> values) {
+      writer->write(kind, parameter.name, values);
+    };
+    weft::train::collect_state(*trainer_, true, write);
+    if constexpr (plays_windows) weft::train::collect_carried(*trainer_, write);
     if (is_root_) writer->commit();
   }
 
@@ -388,13 +445,23 @@ class training {
   std::optional<loss_log> losses_;
   std::optional<metrics_log> metrics_;
   batch_arrays arrays_;
-  int stages_ = 1;  // of one pipeline
-  int copies_ = 1;  // of the model, in one pipeline
+  std::vector<batch_arrays> window_;  // of each step of a window
+  int stages_ = 1;                    // of one pipeline
+  int copies_ = 1;                    // of the model, in one pipeline
   std::string started_from_ = "none";
   double entropy_ = 0.0;
   double share_ = -1.0;
   double validation_loss_ = 0.0;
   bool is_stopped_ = false;
 };
+
+/// A training under any schedule.
+template <class Model>
+void run_training(options const& chosen, weft::transport::endpoint& door, std::string const& executable) {
+  if (is_asynchronous(chosen))
+    training<Model, weft::train::asynchronous_trainer<Model, float>>(chosen, door, executable).run();
+  else
+    training<Model>(chosen, door, executable).run();
+}
 
 }  // namespace mini_llm

@@ -170,6 +170,19 @@ run "replayed" 1 --schedule "$work/downwards.csv" --replay 2
 compare "a table that adds downwards, and its serial replay" "$work/replayed" "$work/downwards"
 cmp -s "$work/downwards/losses.csv" "$work/serial/losses.csv" && wrong "another order of additions must show in the bits"
 
+# Asynchronous schedules: where windows end, evaluation, and saving in mid-run change no bit.
+run async 3 --schedule pipedream --window 1 --save-every 4
+run async-whole 3 --schedule pipedream --eval-every 0
+compare "pipedream on 3 ranks, one window" "$work/async-whole" "$work/async"
+run 2bw 2 --schedule pipedream-2bw --micro-batches 3 --clip-policy delayed-norm --clip 0.1
+run 2bw-windows 1 --schedule pipedream-2bw --micro-batches 3 --clip-policy delayed-norm --clip 0.1 --window 2 \
+  --eval-every 1 --eval-batches 2 --transport in-process --ranks 2
+compare "pipedream-2bw on 2 threads, short windows" "$work/2bw-windows" "$work/2bw"
+run async-on 3 --schedule pipedream --resume "$work/async/checkpoint-4.safetensors"
+cmp -s "$work/async/model.safetensors" "$work/async-on/model.safetensors" && right "pipedream, resumed in mid-run" || wrong "pipedream, resumed"
+run async-other 2 --schedule 1f1b --micro-batches 1 --resume "$work/async/checkpoint-4.safetensors"
+grep -q "goes on from the newest weights" "$work/log" && right "1f1b goes on from pipedream" || { wrong "no note"; tail -n 3 "$work/log"; }
+
 # SIGTERM to every rank: saves, stops, and the rest gives the same bits. Enough steps that it comes in the middle.
 long=(--data "$work/text" --batch 7 --seq 24 --steps 150 --warmup 2 --log-every 50 --sample-bytes 0 --eval-every 0
       --micro-batches 3 --schedule 1f1b)
