@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "support/tiny_training.hpp"
 
+#include <weft/train/asynchronous_trainer.hpp>
 #include <weft/train/measured_speeds.hpp>
 
 #include <doctest/doctest.h>
@@ -93,4 +94,32 @@ TEST_CASE("a trainer divides layers by the speeds of its ranks, and no bit of th
     CHECK(each.find("weft::transport: the ranks do not agree") == 0);
     CHECK(each.find(" on rank 0 and ") != std::string::npos);
   }
+}
+
+TEST_CASE("an asynchronous trainer divides layers by speed and memory") {
+  using tiny_training::tiny;
+  std::vector<int> sizes[4];
+  weft::rank_capacities const given[] = {{}, {.speeds = {1.0, 4.0}}, {.speeds = {5.0, 1.0}}, {.speeds = {1.0, 4.0}}};
+  for (std::size_t index = 0; index < 4; ++index)
+    weft::transport::in_process::run(2, [&](auto& door) {
+      weft::train::trainer_options options;
+      options.extents = {7, tiny_training::length};
+      options.deadline = 60.0;
+      options.capacities = given[index];
+      // The last one: not enough for what speed alone would give rank 1.
+      if (index == 3) {
+        auto const plan = weft::train::pipedream_windows(2);
+        auto const program = weft::schedule::make_program(plan.table(1, 4).view(), plan.lowering);
+        auto const free = weft::partition_of<tiny>(program.view(), options.extents, given[1]);
+        auto const needs = weft::memory_of_rank<tiny>(program.view(), free, options.extents, 1).total();
+        options.capacities.memory = {1 << 30, needs - 1};
+      }
+      weft::train::asynchronous_trainer<tiny, float, tiny_training::space> const trainer(
+          weft::train::pipedream_windows(2), door, options);
+      if (door.rank() != 0) return;
+      for (auto const& range : trainer.partition()) sizes[index].push_back(range.size());
+    });
+  CHECK(sizes[1][0] < sizes[0][0]);
+  CHECK(sizes[2][0] > sizes[0][0]);
+  CHECK(sizes[3][0] > sizes[1][0]);
 }

@@ -95,6 +95,11 @@ constexpr partition_check check_sizes(int const* sizes, int stages, int layers) 
   return {};
 }
 
+/// Devices with memory for everything.
+struct any_layers_fit {
+  constexpr bool operator()(int /*stage*/, layer_range const&) const { return true; }
+};
+
 /// Which layers each stage holds: contiguous, in order, every layer exactly once. The first and the last stage hold at
 /// least one layer each (they take the inputs and yield the loss); stages between them may be empty and pass through.
 ///
@@ -133,21 +138,12 @@ class partition {
   /// those, later stages take more.
   ///
   /// `costs[layer]`: time of one layer in any unit, embedding and head with their own. `speeds[stage]`: work per time
-  /// of the stage's device, for mixed hardware; null where all are equal. O(stages * layers^2).
+  /// of the stage's device, for mixed hardware; null where all are equal. `fits(stage, range)`: whether the device of
+  /// the stage has memory for these layers; where a range does not fit, no larger one does. Throws weft::error where
+  /// nothing fits, and says how far the layers go. O(stages * layers^2).
+  template <class Fits = any_layers_fit>
   [[nodiscard]] static constexpr partition by_cost(double const* costs, int layers, int stages,
-                                                   double const* speeds = nullptr) {
-    return by_cost(costs, layers, stages, speeds, [](int, layer_range const&) { return true; });
-  }
-  [[nodiscard]] static partition by_cost(std::vector<double> const& costs, int stages) {
-    return by_cost(costs.data(), static_cast<int>(costs.size()), stages);
-  }
-
-  /// The same among the partitions whose every stage fits its device. `fits(stage, range)`: whether the device of the
-  /// stage has memory for these layers; where a range does not fit, no larger one does. Throws weft::error where
-  /// nothing fits, and says how far the layers go.
-  template <class Fits>
-  [[nodiscard]] static constexpr partition by_cost(double const* costs, int layers, int stages, double const* speeds,
-                                                   Fits const& fits) {
+                                                   double const* speeds = nullptr, Fits const& fits = {}) {
     require_room(layers, stages);
     weft::detail::buffer<double> sum(layers + 1);
     for (int layer = 0; layer < layers; ++layer) {
@@ -169,6 +165,7 @@ class partition {
     }
     return partition(sizes);
   }
+  [[nodiscard]] static partition by_cost(std::vector<double> const& costs, int stages);
 
   [[nodiscard]] constexpr int stages() const { return ranges_.size(); }
   [[nodiscard]] constexpr int layers() const { return ranges_.empty() ? 0 : ranges_[ranges_.size() - 1].last; }
@@ -254,5 +251,10 @@ class partition {
 
   weft::detail::buffer<layer_range> ranges_;
 };
+
+// Not in the class: some compilers would instantiate there what the class has not defined yet.
+inline partition partition::by_cost(std::vector<double> const& costs, int stages) {
+  return by_cost(costs.data(), static_cast<int>(costs.size()), stages);
+}
 
 }  // namespace weft::inline v1::topology
