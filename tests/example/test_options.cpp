@@ -291,6 +291,35 @@ TEST_CASE("impossible combinations say what is possible") {
   CHECK(mini_llm::check(chosen, 1, nano).empty());
 }
 
+TEST_CASE("asynchronous schedules: what goes with them, and how a run is cut into windows") {
+  CHECK(parsed("--schedule pipedream").micro_batches == 1);
+  CHECK(parsed("--schedule 2bw").schedule == "pipedream-2bw");
+  CHECK(parsed("--schedule pipedream-2bw").micro_batches == 4);
+  CHECK(parsed("--schedule pipedream --clip-policy delayed-norm --window 7").clip_policy == "delayed-norm");
+  CHECK(has(refused("--clip-policy global"), "does not exist in time; use per-stage, or delayed-norm"));
+  CHECK(has(refused("--clip-policy mine"), "no clip policy \"mine\""));
+  for (char const* const name : {"pipedream", "pipedream-vertical-sync", "pipedream-no-stash", "pipedream-2bw"}) {
+    CHECK(mini_llm::is_asynchronous(parsed("--schedule " + std::string(name))));
+    CHECK(problems("--schedule " + std::string(name), 4) == "");
+  }
+  CHECK(!mini_llm::is_asynchronous(parsed("--schedule 1f1b")));
+  CHECK(has(problems("--schedule pipedream --micro-batches 4", 2), "steps after every micro-batch"));
+  CHECK(has(problems("--schedule 2bw --micro-batches 2", 4), "use --micro-batches 3 or more"));
+  CHECK(has(problems("--schedule pipedream --data-ranks 2", 4), "leave --data-ranks away"));
+  CHECK(has(problems("--schedule 2bw --gradient-groups 2", 2), "leave --gradient-groups away"));
+  CHECK(has(problems("--schedule pipedream --trace t.json", 2), "--trace records single steps"));
+  CHECK(has(problems("--schedule pipedream --replay 2", 1), "is another training"));
+
+  auto const cut = [](std::string const& line, std::int64_t step) {
+    return mini_llm::window_steps(parsed("--steps 1000 " + line), step);
+  };
+  CHECK(cut("--window 30 --eval-every 0", 0) == 30);
+  CHECK(cut("--window 30 --eval-every 0", 985) == 15);
+  CHECK(cut("--window 30 --eval-every 20", 0) == 20);
+  CHECK(cut("--window 30 --eval-every 20 --save-every 50", 40) == 10);
+  CHECK(cut("--window 30 --eval-every 20 --save-every 50", 50) == 10);
+}
+
 TEST_CASE("a Llama has no dropout, and is told in words") {
   mini_llm::model_facts llama = nano;
   llama.has_dropout = false;

@@ -15,9 +15,9 @@ using namespace asynchronous_training;
 
 namespace {
 
-/// Every schedule on 2 to 4 ranks; 2BW with as few micro-batches as it can have, and with more.
+/// Every schedule on 1 to 4 ranks; 2BW with as few micro-batches as it can have, and with more.
 std::vector<run> every_run() {
-  std::vector<run> all;
+  std::vector<run> all{{.ranks = 1}, {.schedule = "pipedream-2bw", .ranks = 1, .micro_batches = 2}};
   for (int ranks = 2; ranks <= 4; ++ranks) {
     for (char const* const name : {"pipedream", "pipedream-vertical-sync", "pipedream-no-stash"})
       all.push_back({.schedule = name, .ranks = ranks});
@@ -203,6 +203,7 @@ TEST_CASE("asynchronous trainer: goes on from 1F1B, and 1F1B from it, with the n
 
 TEST_CASE("asynchronous trainer: weights, and wires with tied gradients, take the bytes that were announced") {
   for (run const& how : every_run()) {
+    if (how.ranks == 1) continue;  // both sites of the tied table on one rank
     auto const ranks = static_cast<std::size_t>(how.ranks);
     std::vector<weft::memory_needs> announced(ranks);
     std::vector<std::int64_t> parameters(ranks), wires(ranks);
