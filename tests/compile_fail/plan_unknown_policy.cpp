@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // expect: weft::plan: one of the policies is not one that weft knows
 // expect: mesh or pipeline_ranks, micro_batches
-// expect: no_optimizer or no_tied_parameters
+// expect: post_validated, no_optimizer or no_tied_parameters
 
 #include <weft/plan/plan.hpp>
 

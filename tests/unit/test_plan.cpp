@@ -71,6 +71,16 @@ TEST_CASE("plan: recompute, no_optimizer and no_tied_parameters change the rows"
   CHECK(count(untied::view(), schedule::op::reduce_gradient) == 0);
 }
 
+TEST_CASE("plan: post_validated is proved as any other plan is, large ones by induction") {
+  using after = plan<pipeline_ranks<4>, schedule::zero_bubble_h2, micro_batches<12>, post_validated>;
+  static_assert(after::view().work.post_validated);
+  using large = plan<pipeline_ranks<4>, schedule::zero_bubble_h2, micro_batches<512>, post_validated>;
+  static_assert(large::report.peak_activations == after::report.peak_activations);
+  auto const made = large::program(4);
+  CHECK(schedule::play(made.view()).playable());
+  CHECK(made.view().work.post_validated);
+}
+
 TEST_CASE("plan: held_to names the send model that the proof plays under") {
   using buffered =
       plan<schedule::one_f_one_b, pipeline_ranks<4>, micro_batches<8>, held_to<schedule::send_model::buffered>>;

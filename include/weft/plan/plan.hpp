@@ -65,7 +65,7 @@ struct settings {
   static_assert((is_known<Policies> && ...),
                 "weft::plan: one of the policies is not one that weft knows; use a schedule (see concepts/"
                 "schedule_policy.hpp), mesh or pipeline_ranks, micro_batches, recompute, stage_layers, rank_speeds, "
-                "memory_limit, held_to, reduce_gradients, no_optimizer or no_tied_parameters");
+                "memory_limit, held_to, reduce_gradients, post_validated, no_optimizer or no_tied_parameters");
   static_assert(count<is_schedule, Policies...> != 0,
                 "weft::plan: there is no schedule; add one, such as weft::schedule::one_f_one_b");
   static_assert(count<is_schedule, Policies...> <= 1, "weft::plan: there are two schedules; keep one");
@@ -138,7 +138,10 @@ struct settings {
                                                          .optimizer = optimizer,
                                                          .reduce_over_data = reduces_over_data,
                                                          .reduce_over_copies = optimizer,
-                                                         .receives = weft::schedule::receives_under(model)};
+                                                         .receives = weft::schedule::receives_under(model),
+                                                         .norm = count<is_post_validated, Policies...> != 0
+                                                                     ? weft::schedule::norm_kind::post_validated
+                                                                     : weft::schedule::norm_kind::synchronous};
 
   /// The program is one pipeline's: how many of them there are may come later.
   static constexpr bool is_static =
@@ -190,7 +193,7 @@ struct proved<Settings, true> {
 
 /// Policies in any order, composed into one program per rank: a schedule, a mesh (or `pipeline_ranks<N>`), and
 /// `micro_batches<N>`; if wanted `schedule::recompute::full`, `stage_layers<4, 5, 4>` or `rank_speeds<3, 3, 2>`,
-/// `memory_limit<gib(16)>`, `held_to<send_model>`, `no_optimizer`, `no_tied_parameters`, and
+/// `memory_limit<gib(16)>`, `held_to<send_model>`, `post_validated`, `no_optimizer`, `no_tied_parameters`, and
 /// `reduce_gradients<collective::ring>` where the mesh has a data axis.
 ///
 ///     using plan = weft::plan<weft::schedule::one_f_one_b, weft::pipeline_ranks<4>, weft::micro_batches<16>>;

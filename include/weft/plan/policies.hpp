@@ -59,6 +59,10 @@ struct reduce_gradients {
 /// For codes that do with the gradients what they like: rows end after the last backward.
 struct no_optimizer {};
 
+/// No rank waits for all others before its STEPs: they are validated in the next turn, and undone where they were wrong
+/// (schedule/passes/post_validate.hpp).
+struct post_validated {};
+
 /// No two stages share a parameter: no REDUCE_GRAD.
 struct no_tied_parameters {};
 
