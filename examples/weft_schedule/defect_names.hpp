@@ -38,7 +38,11 @@ constexpr char const* name_of(weft::schedule::defect what) {
     case defect::missing_norm: return "missing-norm";
     case defect::norm_too_early: return "norm-too-early";
     case defect::norm_after_step: return "norm-after-step";
+    case defect::duplicate_validation: return "duplicate-validation";
+    case defect::missing_validation: return "missing-validation";
+    case defect::validation_too_late: return "validation-too-late";
     case defect::collective_order: return "collective-order";
+    case defect::receive_too_early: return "receive-too-early";
     case defect::duplicate_message: return "duplicate-message";
     case defect::missing_send: return "missing-send";
     case defect::missing_receive: return "missing-receive";
