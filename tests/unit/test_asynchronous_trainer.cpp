@@ -260,6 +260,8 @@ TEST_CASE("asynchronous trainer: what it cannot do is refused on every rank, in 
   CHECK(message_of(2, pipedream, nothing) == "");
   says(message_of(3, pipedream, nothing), "planned for 2 ranks, and there are 3");
   says(message_of(2, pipedream, [](auto& options) { options.gradient_groups = 2; }), "one group of gradients");
+  says(message_of(2, pipedream, [](auto& options) { options.norm = weft::schedule::norm_kind::post_validated; }),
+       "none to validate afterwards");
   says(message_of(
            2, [] { return weft::train::pipedream_2bw_windows(2, 2); }, nothing),
        "cut into 1 micro-batches, a step of pipedream-2bw plays 2");

@@ -12,6 +12,7 @@
 #include <weft/schedule/checked_program.hpp>
 #include <weft/schedule/digest.hpp>
 #include <weft/schedule/forward_program.hpp>
+#include <weft/schedule/lower_options.hpp>
 #include <weft/topology/mesh.hpp>
 #include <weft/topology/partition.hpp>
 #include <weft/train/asynchronous_stage.hpp>
@@ -184,6 +185,11 @@ class asynchronous_trainer {
     if (options_.gradient_groups != 1 || topology::extent_of<topology::data>(options_.mesh) > 1)
       throw error("weft::trainer: " + plan_.name +
                       " trains one pipeline with one group of gradients; leave gradient_groups and the data axis at 1",
+                  {.rank = door_.rank()});
+    if (options_.norm != schedule::norm_kind::synchronous)
+      throw error("weft::trainer: under " + plan_.name +
+                      " no rank waits for a norm, so there is none to validate afterwards; leave trainer_options::norm "
+                      "as it is",
                   {.rank = door_.rank()});
     program_ = schedule::make_program(plan_.table(0, (std::max)(1, plan_.oldest_read)).view(), plan_.lowering);
     require_windows(program_.view());
