@@ -106,9 +106,9 @@ class checkpoint_writer {
       std::vector<weft::parameters::parameter_descriptor> const& parameters,
       std::vector<carried_tensor> const& carried) {
     std::vector<safetensors_writer::entry> list;
-    auto const add = [&](std::string const& kind, weft::parameters::parameter_descriptor const& parameter) {
-      list.push_back({kind + "." + parameter.name,
-                      std::vector<std::int64_t>(parameter.extents, parameter.extents + parameter.dimensions)});
+    auto const add = [&](std::string const& kind, weft::parameters::parameter_descriptor const& tensor) {
+      list.push_back(
+          {kind + "." + tensor.name, std::vector<std::int64_t>(tensor.extents, tensor.extents + tensor.dimensions)});
     };
     for (auto const& parameter : parameters) {
       if (parameter.use_site != 0) continue;

@@ -47,9 +47,7 @@ struct pipedream_2bw_values {
   template <class Writer>
   constexpr void write_row(int rank, int ranks, int micro_batches, Writer& put) const {
     int const per_step = micro_batches / steps_of(ranks, micro_batches);
-    auto const older = [&](int micro_batch) {
-      return detail::at_least_zero(steps_before + micro_batch / per_step - 1);
-    };
+    auto const older = [&](int number) { return detail::at_least_zero(steps_before + number / per_step - 1); };
     detail::write_asynchronous_row(rank, ranks, micro_batches, per_step, older, older, put);
   }
 
