@@ -11,7 +11,7 @@ program=${1:?usage: count_instructions.sh build/bin/host_cost [LIMIT]}
 [ -x "$program" ] || { echo "count_instructions: $program is not built; tests/run.sh builds it" >&2; exit 2; }
 limit=${2:-500}
 schedules=("${@:3}")
-[ "${#schedules[@]}" -gt 0 ] || schedules=(1f1b zb-h1)
+[ "${#schedules[@]}" -gt 0 ] || schedules=(gpipe 1f1b interleaved-1f1b zb-h1 zb-v chimera pipedream)
 command -v valgrind >/dev/null || { echo "count_instructions: valgrind is missing; apt-get install valgrind" >&2; exit 2; }
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT

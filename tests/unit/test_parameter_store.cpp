@@ -58,6 +58,41 @@ TEST_CASE("parameter_store: entries lie one after the other, at fixed addresses,
     for (std::size_t other = one + 1; other < all.size(); ++other) CHECK(all[one] != all[other]);
 }
 
+TEST_CASE("parameter_store: a tied parameter's uses share value and moments, in one stage or two, and no gradient") {
+  auto const tied = [](int site) {
+    auto made = normal("table", 10, 12);
+    made.tie_group = 0;
+    made.use_site = site;
+    return made;
+  };
+  for (bool const apart : {true, false}) {
+    CAPTURE(apart);
+    store made;
+    if (apart) {
+      made.add_stage(0, {tied(0), normal("a", 3, 5)});
+      made.add_stage(3, {normal("b", 2, 2), tied(1), normal("c", 2, 2)});
+    } else {
+      made.add_stage(0, {tied(0), normal("a", 3, 5), normal("b", 2, 2), tied(1), normal("c", 2, 2)});
+    }
+    made.initialize(3);
+    auto const& first = made.entries()[0];
+    auto const& second = made.entries()[3];
+    CHECK(first.owner == -1);
+    CHECK(second.owner == 0);
+    for (int turn = 0; turn < 2; ++turn) {
+      CHECK(made.value(first).data() == made.value(second).data());
+      CHECK(made.next_value(first).data() == made.next_value(second).data());
+      CHECK(made.first_moment(first).data() == made.first_moment(second).data());
+      CHECK(made.next_second_moment(first).data() == made.next_second_moment(second).data());
+      made.commit();
+    }
+    CHECK(made.gradient(first).data() != made.gradient(second).data());
+    CHECK(values(made, 2) != values(made, 4));
+    // Room: 120 numbers are 128, 15 and 4 are 64; six of each that owns its value, and a gradient of every one.
+    CHECK(made.bytes() == (6 * (128 + 3 * 64) + 2 * 128 + 3 * 64) * sizeof(float));
+  }
+}
+
 TEST_CASE("parameter_store: initial values depend on seed, name and element only") {
   store together;
   together.add_stage(0, {normal("w", 40, 50), normal("v", 40, 50)});

@@ -156,11 +156,9 @@ TEST_CASE_TEMPLATE("trainer: memory that the proof announces is what the run hol
       auto const layers = weft::partition_of<Model>(ranks, options.extents);
       announced[rank] = static_cast<double>(
           weft::memory_of_rank<Model>(trainer.program(), layers, options.extents, door.rank()).total());
-      std::int64_t parameters = 0;
-      for (auto const& entry : trainer.stage().store().entries()) parameters += entry.elements;
       held[rank] = static_cast<double>(trainer.stage().model().buffer_bytes()) +
                    static_cast<double>(trainer.engine_of_training().wire_bytes() + trainer.stage().tied_bytes()) +
-                   static_cast<double>(parameters) * sizeof(float) * trainer.stage().store().copies;
+                   static_cast<double>(trainer.stage().store().bytes());
     });
     for (std::size_t rank = 0; rank < announced.size(); ++rank) {
       CAPTURE(schedule);

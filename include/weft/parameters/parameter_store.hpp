@@ -28,7 +28,8 @@ namespace weft::inline v1::parameters {
 /// data-parallel run, and a run on fewer ranks must keep apart to get the same bits.
 ///
 /// One entry is one *use site*: a tied parameter that is used twice on this rank has two entries, each with its own
-/// value and its own gradient accumulator. Does not communicate.
+/// gradient accumulator, since sites are added in one order wherever they live. Value and moments they share: those of
+/// the site that came first (`owner`), which STEP needs to write but once. Does not communicate.
 template <class Real, class Space>
 class parameter_store {
  public:
@@ -38,12 +39,15 @@ class parameter_store {
   struct entry {
     parameter_descriptor descriptor;
     int stage = 0;
-    std::int64_t offset = 0;  ///< of its first element in the stage's buffers
+    std::int64_t offset = 0;  ///< of its first element in the stage's gradients
     std::int64_t elements = 0;
-    int buffer = 0;  ///< which of the store's stages, in the order of `add_stage`
+    int buffer = 0;                 ///< which of the store's stages, in the order of `add_stage`
+    int owner = -1;                 ///< the entry whose value and moments these are; -1: its own
+    int value_buffer = 0;           ///< which of the store's stages holds value and moments
+    std::int64_t value_offset = 0;  ///< of its first element there
   };
 
-  /// Numbers of Real kept per parameter: two values, a gradient, twice two moments.
+  /// Numbers of Real kept per parameter that owns its value: two values, a gradient, twice two moments.
   static constexpr int copies = 7;
 
   explicit parameter_store(int gradient_groups = 1) : gradient_groups_(gradient_groups) {
@@ -56,18 +60,31 @@ class parameter_store {
   /// 64 elements.
   int add_stage(int stage, std::vector<parameter_descriptor> descriptors) {
     int const first = static_cast<int>(entries_.size());
+    int const buffer = static_cast<int>(buffers_.size());
     std::int64_t offset = 0;
+    std::int64_t value_offset = 0;
     for (parameter_descriptor& each : descriptors) {
       std::int64_t const elements = each.elements();
-      entries_.push_back(entry{std::move(each), stage, offset, elements, static_cast<int>(buffers_.size())});
-      offset += (elements + alignment - 1) / alignment * alignment;
+      std::int64_t const room = (elements + alignment - 1) / alignment * alignment;
+      entry made{std::move(each), stage, offset, elements, buffer, -1, buffer, value_offset};
+      offset += room;
+      if (int const owner = first_use(made.descriptor); owner >= 0) {
+        entry const& from = entries_[static_cast<std::size_t>(owner)];
+        made.owner = owner;
+        made.value_buffer = from.value_buffer;
+        made.value_offset = from.value_offset;
+      } else {
+        value_offset += room;
+      }
+      entries_.push_back(std::move(made));
     }
     std::size_t const size = static_cast<std::size_t>(offset);
+    std::size_t const own_size = static_cast<std::size_t>(value_offset);
     stage_buffers made;
     for (int slot = 0; slot < 2; ++slot) {
-      made.value.emplace_back("weft::parameter_value", size);
-      made.first[slot] = storage("weft::first_moment", size);
-      made.second[slot] = storage("weft::second_moment", size);
+      made.value.emplace_back("weft::parameter_value", own_size);
+      made.first[slot] = storage("weft::first_moment", own_size);
+      made.second[slot] = storage("weft::second_moment", own_size);
     }
     for (int group = 0; group < gradient_groups_; ++group)
       made.gradient.push_back(storage("weft::parameter_gradient", size));
@@ -86,25 +103,33 @@ class parameter_store {
     }
   }
   /// Values kept of the stage of an entry.
-  [[nodiscard]] int values_of(entry const& which) const { return static_cast<int>(of(which).value.size()); }
+  [[nodiscard]] int values_of(entry const& which) const { return static_cast<int>(values_in(which).value.size()); }
+
+  /// Of all buffers, with what lies between tensors.
+  [[nodiscard]] std::size_t bytes() const {
+    std::size_t numbers = 0;
+    for (stage_buffers const& each : buffers_)
+      numbers += (each.value.size() + 4) * each.value[0].extent(0) + each.gradient.size() * each.gradient[0].extent(0);
+    return numbers * sizeof(Real);
+  }
 
   [[nodiscard]] std::vector<entry> const& entries() const { return entries_; }
 
   /// Flat views on one tensor. Those of the other version slot are what STEP writes. `age`: of how many STEPs before.
   [[nodiscard]] view_type value(entry const& which, int age = 0) const {
-    auto const& from = of(which);
+    auto const& from = values_in(which);
     int const slots = static_cast<int>(from.value.size());
     int const slot = from.newest >= age ? from.newest - age : from.newest - age + slots;
-    return view(from.value[static_cast<std::size_t>(slot)], which);
+    return view(from.value[static_cast<std::size_t>(slot)], which.value_offset, which);
   }
   [[nodiscard]] view_type first_moment(entry const& which) const {
-    return view(of(which).first[of(which).current], which);
+    return view(values_in(which).first[values_in(which).current], which.value_offset, which);
   }
   [[nodiscard]] view_type second_moment(entry const& which) const {
-    return view(of(which).second[of(which).current], which);
+    return view(values_in(which).second[values_in(which).current], which.value_offset, which);
   }
   [[nodiscard]] view_type gradient(entry const& which, int group = 0) const {
-    return view(of(which).gradient[static_cast<std::size_t>(group)], which);
+    return view(of(which).gradient[static_cast<std::size_t>(group)], which.offset, which);
   }
   /// The gradients of consecutive entries of one stage, with the zeros between them: entries [first, last).
   [[nodiscard]] view_type gradients(std::size_t first, std::size_t last, int group = 0) const {
@@ -115,13 +140,13 @@ class parameter_store {
   }
   [[nodiscard]] int gradient_groups() const { return gradient_groups_; }
   [[nodiscard]] view_type next_value(entry const& which) const {
-    return view(of(which).value[static_cast<std::size_t>(of(which).next())], which);
+    return view(values_in(which).value[static_cast<std::size_t>(values_in(which).next())], which.value_offset, which);
   }
   [[nodiscard]] view_type next_first_moment(entry const& which) const {
-    return view(of(which).first[1 - of(which).current], which);
+    return view(values_in(which).first[1 - values_in(which).current], which.value_offset, which);
   }
   [[nodiscard]] view_type next_second_moment(entry const& which) const {
-    return view(of(which).second[1 - of(which).current], which);
+    return view(values_in(which).second[1 - values_in(which).current], which.value_offset, which);
   }
 
   /// Makes what STEP wrote the current state. Every entry must have been stepped or kept since the last commit.
@@ -216,8 +241,20 @@ class parameter_store {
   [[nodiscard]] stage_buffers const& of(entry const& which) const {
     return buffers_[static_cast<std::size_t>(which.buffer)];
   }
-  [[nodiscard]] static view_type view(storage const& buffer, entry const& which) {
-    return view_type(buffer.data() + which.offset, static_cast<std::size_t>(which.elements));
+  [[nodiscard]] stage_buffers const& values_in(entry const& which) const {
+    return buffers_[static_cast<std::size_t>(which.value_buffer)];
+  }
+  [[nodiscard]] static view_type view(storage const& buffer, std::int64_t offset, entry const& which) {
+    return view_type(buffer.data() + offset, static_cast<std::size_t>(which.elements));
+  }
+
+  /// The entry that owns the value of another use of the same parameter, or -1.
+  [[nodiscard]] int first_use(parameter_descriptor const& of_one) const {
+    for (std::size_t index = 0; of_one.tie_group >= 0 && index < entries_.size(); ++index)
+      if (entries_[index].descriptor.tie_group == of_one.tie_group && entries_[index].owner < 0 &&
+          entries_[index].descriptor.name == of_one.name && entries_[index].elements == of_one.elements())
+        return static_cast<int>(index);
+    return -1;
   }
 
   /// Four elements share one Philox counter (element / 4, hash of the name).

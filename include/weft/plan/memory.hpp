@@ -67,6 +67,18 @@ constexpr std::int64_t held_parameters(int layer) {
     return static_cast<std::int64_t>(Model::parameter_count(layer));
 }
 
+/// Of these, numbers whose value and moments the rank keeps already: those of the embedding's table (layer 0 owns it)
+/// where it holds that layer too, of whichever copy.
+template <class Model>
+constexpr std::int64_t shared_parameters(schedule::program_view const& program, topology::partition const& layers,
+                                         int rank, int layer) {
+  if constexpr (requires { Model::tied_parameter_count(layer); })
+    for (int copy = 0; copy < program.graph.copies; ++copy)
+      if (program.graph.rank_of(layers.stage_of(0), copy) == rank)
+        return static_cast<std::int64_t>(Model::tied_parameter_count(layer));
+  return 0;
+}
+
 /// Numbers of tied gradients that a rank receives: those of the embedding's table (layer 0 owns it) where the other use
 /// site is on another rank.
 template <class Model>
@@ -152,10 +164,12 @@ constexpr memory_needs memory_of_rank(schedule::program_view const& program, top
     int const read = program.work.asynchronous ? schedule::oldest_read(program, stage, each / program.stages()) + 1 : 1;
     for (int layer = held.first; layer < held.last; ++layer) {
       std::int64_t const parameters = plan_detail::held_parameters<Model>(layer) * std::int64_t{sizeof(Real)};
-      needs.parameters += (read > 2 ? read : 2) * parameters;
+      std::int64_t const valued =
+          parameters - plan_detail::shared_parameters<Model>(program, layers, rank, layer) * std::int64_t{sizeof(Real)};
+      needs.parameters += (read > 2 ? read : 2) * valued;
       if (program.work.backward) {
         needs.gradients += gradient_groups * parameters;
-        needs.optimizer += 4 * parameters;
+        needs.optimizer += 4 * valued;
       }
       if (program.work.reduces_over_data || program.work.reduces_over_copies) {
         std::int64_t const scratch = collective::scratch_segments * collective::segment_bytes;

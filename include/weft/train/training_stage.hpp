@@ -181,7 +181,7 @@ class training_stage {
     double const scale = factor_;
     auto const lock = door_.launch_lock();
     for (auto const& entry : store().entries()) {
-      if (entry.stage != stage) continue;
+      if (entry.stage != stage || entry.owner >= 0) continue;  // a tied value is its first site's, and so is its STEP
       if (entry.descriptor.frozen) {
         store().keep(space_, entry);
         continue;
