@@ -96,7 +96,8 @@ TEST_CASE("post_validate: what play refuses") {
     return copy.play();
   };
   using rows = std::vector<std::vector<action>>;
-  auto const lost = broken([](rows& all) { all[1].erase(all[1].begin() + find(all[1], op::validate)); });
+  auto const lost =
+      broken([](rows& all) { all[1].erase(all[1].begin() + static_cast<std::ptrdiff_t>(find(all[1], op::validate))); });
   CHECK(lost.what == defect::missing_validation);
   CHECK(explain(lost) ==
         "rank 1 has no VALIDATE although its steps are validated afterwards; add one before its first backward");
@@ -121,7 +122,8 @@ TEST_CASE("post_validate: what play refuses") {
       "a redo would take another one for it; post it behind VALIDATE");
   auto const whole = broken([](rows& all) { all[1][find(all[1], op::partial_norm)].what = op::norm; });
   CHECK(whole.what == defect::unexpected_action);
-  auto const none = broken([](rows& all) { all[1].erase(all[1].begin() + find(all[1], op::partial_norm)); });
+  auto const none = broken(
+      [](rows& all) { all[1].erase(all[1].begin() + static_cast<std::ptrdiff_t>(find(all[1], op::partial_norm))); });
   CHECK(none.what == defect::missing_norm);
   CHECK(explain(none) ==
         "rank 1 has no PARTIAL_NORM although the program has PARTIAL_NORM or STEP; all ranks take part, so add one "
