@@ -62,7 +62,8 @@ template <class Type>
 inline constexpr bool is_known =
     is_mesh<Type>::value || is_micro_batches<Type>::value || is_memory_limit<Type>::value || is_held_to<Type>::value ||
     is_recompute<Type>::value || is_schedule<Type>::value || is_no_optimizer<Type>::value || is_no_ties<Type>::value ||
-    is_stage_layers<Type>::value || is_rank_speeds<Type>::value || is_reduction<Type>::value || is_post_validated<Type>::value;
+    is_stage_layers<Type>::value || is_rank_speeds<Type>::value || is_reduction<Type>::value ||
+    is_post_validated<Type>::value;
 
 template <template <class> class Kind, class... Policies>
 inline constexpr int count = (0 + ... + static_cast<int>(Kind<Policies>::value));
