@@ -6,11 +6,16 @@
 /// Endpoints and what runs over them. Needs MPI and Kokkos; transport/in_process.hpp alone needs neither.
 
 #include <weft/transport/agreement.hpp>
+#include <weft/transport/automatic.hpp>
 #include <weft/transport/copies.hpp>
+#include <weft/transport/device_aware.hpp>
+#include <weft/transport/device_support.hpp>
 #include <weft/transport/endpoint.hpp>
 #include <weft/transport/environment.hpp>
 #include <weft/transport/in_process.hpp>
+#include <weft/transport/link_table.hpp>
 #include <weft/transport/mpi.hpp>
+#include <weft/transport/mpi_device_support.hpp>
 #include <weft/transport/relay.hpp>
 #include <weft/transport/run_collective.hpp>
 #include <weft/transport/running_all_reduce.hpp>

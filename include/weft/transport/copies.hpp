@@ -93,7 +93,8 @@ class kokkos_copies {
   using memory_space = typename Space::memory_space;
   using host_buffer = Kokkos::View<unsigned char*, Kokkos::LayoutRight, typename detail::pinned<memory_space>::type>;
 
-  explicit kokkos_copies(Space const& space = Space()) : space_(space) {}
+  kokkos_copies() = default;
+  explicit kokkos_copies(Space const& space) : space_(space) {}
 
   [[nodiscard]] std::string_view memory() const { return memory_space::name(); }
   [[nodiscard]] host_buffer make_host_buffer(std::size_t bytes) { return host_buffer("weft::chunk", bytes); }

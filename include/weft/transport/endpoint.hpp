@@ -22,6 +22,7 @@ struct request {
   bool is_send = false;
   bool is_collective = false;
   bool is_in_parts = false;  ///< posted by `send_parts` or `receive_parts`
+  std::uint8_t way = 0;      ///< which door has it, where one chooses among several
 };
 
 /// A message whose head is in host memory and whose body is in memory of another kind.

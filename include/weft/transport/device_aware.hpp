@@ -1,0 +1,126 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <weft/config.hpp>
+#include <weft/error.hpp>
+#include <weft/transport/endpoint.hpp>
+#include <weft/transport/relay.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace weft::inline v1::transport {
+
+/// Bodies handed to the other door, and so to MPI, where they are: for an MPI that reads and writes device memory, and
+/// for host memory, which every MPI does. A message is two: the head, then the body, both under the tag it was given.
+/// Costs one small message more than one in a piece, and no memory.
+///
+/// Ask transport/device_support.hpp first: an MPI that does not, ends the process. The other door must outlive it.
+class device_aware final : public relay {
+ public:
+  /// `memory`: what Kokkos calls the memory of the bodies. `peers`: between which and this rank; empty: all.
+  device_aware(endpoint& inner, std::string_view memory, std::vector<int> peers = {})
+      : relay(inner),
+        memory_(memory),
+        peers_(std::move(peers)) {
+    grow(16);
+  }
+  ~device_aware() override = default;
+
+  [[nodiscard]] bool moves_parts(int peer, std::string_view memory) const override {
+    return memory == memory_ && (peers_.empty() || std::find(peers_.begin(), peers_.end(), peer) != peers_.end());
+  }
+  void prepare_parts(bool, std::size_t, int, int) override { grow(1); }
+
+  [[nodiscard]] request send_parts(outgoing_parts const& parts, int peer, int tag) override {
+    pair& mine = take(parts.head_bytes);
+    if (parts.head_bytes > 0) mine.head = inner().send(parts.head, parts.head_bytes, peer, tag);
+    mine.body = inner().send(parts.body, parts.body_bytes, peer, tag);
+    return posted(mine, true);
+  }
+  [[nodiscard]] request receive_parts(incoming_parts const& parts, int peer, int tag) override {
+    pair& mine = take(parts.head_bytes);
+    if (parts.head_bytes > 0) mine.head = inner().receive(parts.head, parts.head_bytes, peer, tag);
+    mine.body = inner().receive(parts.body, parts.body_bytes, peer, tag);
+    return posted(mine, false);
+  }
+
+  [[nodiscard]] bool test(request& posted) override {
+    if (!posted.is_in_parts || !posted.pending) {
+      if (!inner().test(posted)) return false;
+      received_ = inner().received_bytes();
+      return true;
+    }
+    auto* const mine = reinterpret_cast<pair*>(posted.handle);
+    if (mine->head.pending) {
+      if (!inner().test(mine->head)) return false;
+      if (!posted.is_send && inner().received_bytes() != mine->head_bytes)
+        throw error("weft::transport::device_aware: rank " + std::to_string(inner().global_rank(inner().rank())) +
+                        ": a head of " + std::to_string(inner().received_bytes()) + " bytes came where " +
+                        std::to_string(mine->head_bytes) +
+                        " are right; both ends must hand bodies over in the same way",
+                    {.rank = inner().global_rank(inner().rank())});
+    }
+    if (!inner().test(mine->body)) return false;
+    if (!posted.is_send) received_ = mine->head_bytes + inner().received_bytes();
+    give_back(mine, posted);
+    return true;
+  }
+
+  [[nodiscard]] std::size_t received_bytes() const override { return received_; }
+
+  [[nodiscard]] bool abandon(request& posted) noexcept override {
+    if (!posted.is_in_parts || !posted.pending) return inner().abandon(posted);
+    auto* const mine = reinterpret_cast<pair*>(posted.handle);
+    bool const head_is_free = inner().abandon(mine->head);
+    bool const body_is_free = inner().abandon(mine->body);
+    give_back(mine, posted);
+    return head_is_free && body_is_free;
+  }
+
+ private:
+  struct pair {
+    request head;
+    request body;
+    std::size_t head_bytes = 0;
+    pair* next = nullptr;
+  };
+
+  void grow(int count) {
+    for (int index = 0; index < count; ++index) {
+      owned_.push_back(std::make_unique<pair>());
+      owned_.back()->next = std::exchange(free_, owned_.back().get());
+    }
+  }
+  pair& take(std::size_t head_bytes) {
+    if (free_ == nullptr) grow(16);
+    pair* const mine = std::exchange(free_, free_->next);
+    *mine = {};
+    mine->head_bytes = head_bytes;
+    return *mine;
+  }
+  static request posted(pair& mine, bool is_send) {
+    request made{reinterpret_cast<std::uintptr_t>(&mine), true, is_send};
+    made.is_in_parts = true;
+    return made;
+  }
+  void give_back(pair* mine, request& posted) noexcept {
+    mine->next = std::exchange(free_, mine);
+    posted = {};
+  }
+
+  std::string memory_;
+  std::vector<int> peers_;
+  std::vector<std::unique_ptr<pair>> owned_;
+  pair* free_ = nullptr;
+  std::size_t received_ = 0;
+};
+
+}  // namespace weft::inline v1::transport

@@ -1,0 +1,157 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <weft/config.hpp>
+#include <weft/error.hpp>
+#include <weft/schedule/tags.hpp>
+#include <weft/transport/endpoint.hpp>
+#include <weft/transport/posted.hpp>
+#include <weft/transport/run_collective.hpp>
+#include <weft/transport/wait.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace weft::inline v1::transport {
+
+/// One of several ways to move bodies between two ranks.
+struct way {
+  std::string name;
+  endpoint* door = nullptr;
+};
+
+/// How long bodies take from one rank to another, by each of several ways: measured points, and between two of them the
+/// line latency + bytes / bandwidth that joins them. Both ranks of a pair hold the same numbers.
+class link_table {
+ public:
+  struct point {
+    std::size_t bytes = 0;
+    double seconds = 0.0;
+  };
+
+  void add(int peer, int way, point const& measured) { points_[{peer, way}].push_back(measured); }
+
+  [[nodiscard]] bool knows(int peer, int way) const { return points_.count({peer, way}) > 0; }
+
+  /// Of a body from one rank to the other. Beyond the measured sizes the outermost line goes on, but never below the
+  /// outermost point (noise may have it fall).
+  [[nodiscard]] double seconds(int peer, int way, std::size_t bytes) const {
+    auto const& all = points_.at({peer, way});
+    if (all.size() == 1 || bytes <= all.front().bytes) return all.front().seconds;
+    std::size_t upper = 1;
+    while (upper + 1 < all.size() && all[upper].bytes < bytes) ++upper;
+    point const& low = all[upper - 1];
+    point const& high = all[upper];
+    double const slope = (high.seconds - low.seconds) / static_cast<double>(high.bytes - low.bytes);
+    double const line = low.seconds + slope * (static_cast<double>(bytes) - static_cast<double>(low.bytes));
+    return bytes > high.bytes ? (std::max)(line, high.seconds) : line;
+  }
+
+  /// The quickest of those that were measured, the first of equals; -1 where none was.
+  [[nodiscard]] int best(int peer, int ways, std::size_t bytes) const {
+    int found = -1;
+    for (int each = 0; each < ways; ++each)
+      if (knows(peer, each) && (found < 0 || seconds(peer, each, bytes) < seconds(peer, found, bytes))) found = each;
+    return found;
+  }
+
+ private:
+  std::map<std::pair<int, int>, std::vector<point>> points_;  // by (peer, way), ascending in bytes
+};
+
+struct link_measurement {
+  std::vector<std::pair<int, int>> pairs =
+      {};               ///< of ranks; empty: every rank and the next, and the last and the first
+  int repetitions = 7;  ///< the median of which is taken
+  double deadline = default_deadline;
+};
+
+namespace detail {
+
+/// Seconds of one way, half of a median round trip; both ranks take part, the first one's clock counts.
+inline double time_of_way(endpoint& door, int peer, bool is_first, void* body, std::size_t bytes,
+                          link_measurement const& how) {
+  using clock = std::chrono::steady_clock;
+  auto const move = [&](bool sends) {
+    request posted = sends ? door.send_parts({nullptr, 0, body, bytes}, peer, schedule::tags::state)
+                           : door.receive_parts({nullptr, 0, body, bytes}, peer, schedule::tags::state);
+    auto const overdue = [&](double) {
+      throw error("weft::transport::measure_links: rank " + std::to_string(door.global_rank(door.rank())) +
+                      " waited for rank " + std::to_string(door.global_rank(peer)) +
+                      " while links were measured; all ranks must measure the same pairs",
+                  {.rank = door.global_rank(door.rank()), .peer = door.global_rank(peer)});
+    };
+    try {
+      wait(door, posted, how.deadline, overdue);
+    } catch (...) {
+      static_cast<void>(door.abandon(posted));
+      throw;
+    }
+  };
+  std::vector<double> times;
+  for (int turn = -2; turn < how.repetitions; ++turn) {  // two to warm up
+    auto const begin = clock::now();
+    move(is_first);
+    move(!is_first);
+    if (turn >= 0) times.push_back(std::chrono::duration<double>(clock::now() - begin).count() / 2.0);
+  }
+  std::sort(times.begin(), times.end());
+  return times[times.size() / 2];
+}
+
+}  // namespace detail
+
+/// Measures all ways that both ranks of a pair have for bodies in `memory`, one pair after the other, by messages there
+/// and back of 4 KiB and four, sixteen, ... times as much, up to `bytes`, which `body` has room for. The lower rank's
+/// clock counts, and the other rank is told. Collective over the ranks of `door`; every rank names the same ways in the
+/// same order. Some milliseconds a pair with 16 MiB.
+inline link_table measure_links(endpoint& door, std::vector<way> const& ways, std::string_view memory, void* body,
+                                std::size_t bytes, link_measurement const& how = {}) {
+  link_table table;
+  auto pairs = how.pairs;
+  if (pairs.empty()) {
+    for (int each = 0; each + 1 < door.size(); ++each) pairs.emplace_back(each, each + 1);
+    if (door.size() > 2) pairs.emplace_back(0, door.size() - 1);
+  }
+  for (auto const& [one, other] : pairs) {
+    bool const is_first = door.rank() == (std::min)(one, other);
+    if (door.rank() == one || door.rank() == other) {
+      int const peer = door.rank() == one ? other : one;
+      for (int each = 0; each < static_cast<int>(ways.size()); ++each) {
+        // What only one end has is no way.
+        endpoint& mine = *ways[static_cast<std::size_t>(each)].door;
+        char own = mine.moves_parts(peer, memory) ? 1 : 0;
+        char theirs = 0;
+        posted_messages messages(door, "the measuring of links", how.deadline);
+        messages.receive(&theirs, 1, peer, schedule::tags::state);
+        messages.send(&own, 1, peer, schedule::tags::state);
+        messages.settle();
+        if (own == 0 || theirs == 0) continue;
+        for (std::size_t size = 4096;; size *= 4) {
+          std::size_t const measured = (std::min)(size, bytes);
+          double seconds = detail::time_of_way(mine, peer, is_first, body, measured, how);
+          if (is_first)
+            messages.send(&seconds, sizeof(seconds), peer, schedule::tags::state);
+          else
+            messages.receive(&seconds, sizeof(seconds), peer, schedule::tags::state);
+          messages.settle();
+          table.add(peer, each, {measured, seconds});
+          if (size >= bytes) break;
+        }
+      }
+    }
+    char nothing = 0;  // nobody measures while others do
+    std::vector<char> all(static_cast<std::size_t>(door.size()));
+    all_gather(door, &nothing, 1, all.data(), how.deadline);
+  }
+  return table;
+}
+
+}  // namespace weft::inline v1::transport

@@ -1,0 +1,35 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <weft/config.hpp>
+#include <weft/transport/device_support.hpp>
+
+#include <mpi.h>
+#if defined(OPEN_MPI)
+#include <mpi-ext.h>
+#endif
+
+namespace weft::inline v1::transport {
+
+enum class device_vendor : std::uint8_t { cuda, hip };
+
+/// The MPI library's own word on pointers to a vendor's memory. Call it after MPI_Init. Does not communicate. It is no
+/// more than a word: some libraries answer for what they were built with, not for what they run on.
+inline device_answer ask_mpi_for_device(device_vendor vendor) {
+#if defined(MPICH_NUMVERSION) && MPICH_NUMVERSION >= 40000000
+  int const answer = vendor == device_vendor::cuda ? MPIX_Query_cuda_support() : MPIX_Query_hip_support();
+  return answer != 0 ? device_answer::yes : device_answer::no;
+#else
+#if defined(MPIX_CUDA_AWARE_SUPPORT)
+  if (vendor == device_vendor::cuda) return MPIX_Query_cuda_support() != 0 ? device_answer::yes : device_answer::no;
+#endif
+#if defined(MPIX_ROCM_AWARE_SUPPORT)
+  if (vendor == device_vendor::hip) return MPIX_Query_rocm_support() != 0 ? device_answer::yes : device_answer::no;
+#endif
+  static_cast<void>(vendor);
+  return device_answer::unknown;
+#endif
+}
+
+}  // namespace weft::inline v1::transport

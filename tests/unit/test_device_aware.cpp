@@ -1,0 +1,291 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "support/guarded_memory.hpp"
+#include "support/settle.hpp"
+#include "toy_stage.hpp"
+
+#include <weft/pipeline/pipeline.hpp>
+#include <weft/schedule/lower.hpp>
+#include <weft/schedule/one_f_one_b.hpp>
+#include <weft/schedule/write_table.hpp>
+#include <weft/transport/automatic.hpp>
+#include <weft/transport/device_aware.hpp>
+#include <weft/transport/device_support.hpp>
+#include <weft/transport/in_process.hpp>
+#include <weft/transport/staged.hpp>
+
+#include <doctest/doctest.h>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <csignal>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace {
+
+using weft::transport::device_answer;
+using weft::transport::device_aware;
+using weft::transport::device_test_bytes;
+using weft::transport::endpoint;
+using weft::transport::find_device_support;
+using weft::transport::host_copies;
+using weft::transport::in_process;
+using weft::transport::link_table;
+using weft::transport::request;
+using small_staged = weft::transport::staged<1024, host_copies>;
+
+constexpr char const* host = "Host";
+
+/// Says that it takes device memory, and sends something else.
+class lying_door final : public weft::transport::relay {
+ public:
+  using relay::relay;
+  [[nodiscard]] request send(void const* data, std::size_t bytes, int peer, int tag) override {
+    return relay::send(bytes > 1U << 20U ? other_.data() : data, bytes, peer, tag);
+  }
+
+ private:
+  std::vector<char> other_ = std::vector<char>(device_test_bytes);
+};
+
+/// What each of some ranks finds, with the words of the first.
+std::string support(int ranks, std::vector<int> const& saying_yes, int lying, std::vector<bool> const& expected) {
+  std::string words;
+  std::atomic<int> wrong{0};
+  in_process::run(ranks, [&](endpoint& world) {
+    lying_door lies(world);
+    bool const says_yes = std::find(saying_yes.begin(), saying_yes.end(), world.rank()) != saying_yes.end();
+    std::vector<unsigned char> memory(2 * device_test_bytes);
+    host_copies copies;
+    endpoint& door = world.rank() == lying ? static_cast<endpoint&>(lies) : world;
+    auto const found = find_device_support(door, device_answer::unknown,
+                                           says_yes ? device_answer::yes : device_answer::no, copies, memory.data());
+    wrong += found.by_rank == expected ? 0 : 1;
+    if (world.rank() == 0) words = found.text();
+  });
+  CHECK(wrong == 0);
+  return words;
+}
+
+}  // namespace
+
+TEST_CASE("device-aware: heads and bodies of every size, several under way, both directions") {
+  std::atomic<int> wrong{0};
+  in_process::run(2, [&](endpoint& world) {
+    device_aware door(world, host);
+    int const peer = 1 - world.rank();
+    std::vector<std::vector<char>> sent;
+    std::vector<std::vector<char>> received;
+    std::vector<std::vector<char>> heads;
+    std::vector<request> posts;
+    std::vector<std::size_t> const sizes{0, 1, 7, 4096, 1 << 20};
+    for (std::size_t const bytes : sizes)
+      for (std::size_t const head : {0, 16}) {
+        sent.emplace_back(bytes, static_cast<char>(65 + world.rank()));
+        received.emplace_back(bytes + 5, '?');
+        heads.emplace_back(head, '?');
+        posts.push_back(door.send_parts({"0123456789abcdef", head, sent.back().data(), bytes}, peer, 2));
+        posts.push_back(door.receive_parts({heads.back().data(), head, received.back().data(), bytes + 5}, peer, 2));
+      }
+    for (std::size_t index = 0; index < posts.size(); ++index) {
+      settle(door, posts[index]);
+      if (index % 2 == 0) continue;
+      std::size_t const bytes = sizes[index / 4];
+      auto const& head = heads[index / 2];
+      wrong += door.received_bytes() == bytes + head.size() ? 0 : 1;
+      std::vector<char> right(bytes, static_cast<char>(65 + peer));
+      right.resize(bytes + 5, '?');
+      wrong += received[index / 2] == right ? 0 : 1;
+      wrong += std::string(head.begin(), head.end()) == std::string("0123456789abcdef").substr(0, head.size()) ? 0 : 1;
+    }
+  });
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("device support: what is believed first, and in which words") {
+  using weft::transport::detail::opinion_on_device;
+  auto const words = [](device_answer option, device_answer mpi, bool expected) {
+    auto const found = opinion_on_device(option, mpi);
+    CHECK((found.answer == device_answer::yes) == expected);
+    return found.reason;
+  };
+  unsetenv("WEFT_DEVICE_AWARE");
+  unsetenv("MPICH_GPU_SUPPORT_ENABLED");
+  CHECK(words(device_answer::no, device_answer::yes, false) == "the options say no");
+  CHECK(words(device_answer::unknown, device_answer::yes, true) == "the MPI says yes");
+  CHECK(words(device_answer::unknown, device_answer::no, false) == "the MPI says no");
+  CHECK(words(device_answer::unknown, device_answer::unknown, false) == "the MPI does not say, so it is taken as no");
+  setenv("MPICH_GPU_SUPPORT_ENABLED", "0", 1);
+  CHECK(words(device_answer::unknown, device_answer::yes, false) == "MPICH_GPU_SUPPORT_ENABLED is 0");
+  setenv("WEFT_DEVICE_AWARE", "yes", 1);
+  CHECK(words(device_answer::unknown, device_answer::no, true) == "WEFT_DEVICE_AWARE says yes");
+  CHECK(words(device_answer::no, device_answer::no, false) == "the options say no");
+  setenv("WEFT_DEVICE_AWARE", "perhaps", 1);
+  CHECK_THROWS_WITH_AS(opinion_on_device(device_answer::unknown, device_answer::no),
+                       "weft::transport::find_device_support: WEFT_DEVICE_AWARE is 'perhaps'; say 1 or 0", weft::error);
+  unsetenv("WEFT_DEVICE_AWARE");
+  unsetenv("MPICH_GPU_SUPPORT_ENABLED");
+}
+
+TEST_CASE("device support: a large message is believed rather than the MPI's word") {
+  CHECK(support(3, {}, -1, {false, false, false}) == "device memory: ranks 0 to 2: the MPI says no");
+  CHECK(support(1, {0}, -1, {true}) == "device memory: rank 0: the MPI says yes, and a large message came through");
+  CHECK(support(3, {0, 2}, -1, {true, false, true}) ==
+        "device memory: rank 0: the MPI says yes, and a large message came through; rank 1: the MPI says no; rank 2: "
+        "the MPI says yes, and a large message came through");
+  CHECK(support(4, {0, 1, 2, 3}, 1, {true, false, false, true}) ==
+        "device memory: rank 0: the MPI says yes, and a large message came through; ranks 1 to 2: the MPI says yes, "
+        "but a large message came with wrong bytes; rank 3: the MPI says yes, and a large message came through");
+  weft::transport::device_support const found{{true, false, true}, {"", "", ""}};
+  CHECK(found.between(0, 2));
+  CHECK_FALSE(found.between(0, 1));
+  CHECK(found.peers_of(2) == std::vector<int>{0, 2});
+  CHECK(found.peers_of(1).empty());
+}
+
+TEST_CASE("device support: an MPI that reads device memory with the host's hands says so before it dies") {
+  int ends[2] = {};
+  REQUIRE(pipe(ends) == 0);
+  pid_t const child = fork();
+  if (child == 0) {
+    dup2(ends[1], STDERR_FILENO);
+    for (int each : {SIGSEGV, SIGBUS}) signal(each, SIG_DFL);  // the test framework's
+    in_process group(1);
+    in_process::door door(group, 0);
+    weft_test::guarded_copies copies;
+    void* const memory = weft_test::guarded_memory::allocate(2 * device_test_bytes);
+    static_cast<void>(find_device_support(door, device_answer::yes, device_answer::unknown, copies, memory));
+    _exit(0);
+  }
+  close(ends[1]);
+  std::string words;
+  char buffer[512];
+  for (ssize_t got = 0; (got = read(ends[0], buffer, sizeof buffer)) > 0;)
+    words.append(buffer, static_cast<std::size_t>(got));
+  close(ends[0]);
+  int status = 0;
+  waitpid(child, &status, 0);
+  CHECK(WIFSIGNALED(status));
+  CHECK(words.find("weft::transport::find_device_support: this MPI is said to take pointers to device memory, and the "
+                   "first large message from there was a memory fault; start with WEFT_DEVICE_AWARE=0") == 0);
+}
+
+TEST_CASE("link table: lines between measured points, and the quickest way for each size") {
+  link_table table;
+  for (auto const& [bytes, seconds] : {std::pair<std::size_t, double>{1000, 10.0}, {2000, 12.0}, {4000, 40.0}})
+    table.add(1, 0, {bytes, seconds});
+  table.add(1, 1, {1000, 11.0});
+  table.add(1, 1, {4000, 20.0});
+  CHECK(table.seconds(1, 0, 0) == 10.0);
+  CHECK(table.seconds(1, 0, 1500) == doctest::Approx(11.0));
+  CHECK(table.seconds(1, 0, 3000) == doctest::Approx(26.0));
+  CHECK(table.seconds(1, 0, 5000) == doctest::Approx(54.0));
+  CHECK(table.best(1, 2, 1000) == 0);
+  CHECK(table.best(1, 2, 4000) == 1);
+  CHECK(table.best(2, 2, 1000) == -1);
+  CHECK_FALSE(table.knows(1, 2));
+  table.add(3, 0, {1000, 9.0});
+  table.add(3, 0, {2000, 8.0});  // noise
+  CHECK(table.seconds(3, 0, 4000) == 8.0);
+}
+
+TEST_CASE("automatic: both ends of every pair choose alike, by what was measured, and messages arrive by it") {
+  std::atomic<int> wrong{0};
+  std::string names[3][3][2];
+  in_process::run(3, [&](endpoint& world) {
+    small_staged staged(world, {}, {.peers = world.rank() == 1 ? std::vector<int>{0, 2} : std::vector<int>{1}});
+    device_aware direct(world, host, world.rank() == 1 ? std::vector<int>{2} : std::vector<int>{0, 1, 2});
+    std::vector<weft::transport::way> const ways{{"staged", &staged}, {"direct", &direct}};
+    std::vector<char> body(50000);
+    auto const table = weft::transport::measure_links(world, ways, host, body.data(), body.size(), {.repetitions = 3});
+    // 0 and 1 can only stage, 0 and 2 only go directly, 1 and 2 have the choice.
+    int const next = (world.rank() + 1) % 3;
+    for (int const peer : {next, 3 - next - world.rank()}) {
+      bool const stages = peer == 1 || world.rank() == 1;
+      wrong += table.knows(peer, 0) == stages ? 0 : 1;
+      wrong += table.knows(peer, 1) == (peer + world.rank() != 1) ? 0 : 1;
+    }
+    weft::transport::automatic door(world, host, ways, table);
+    wrong += door.moves_parts(next, host) && !door.moves_parts(next, "Guarded") ? 0 : 1;
+    std::vector<request> posts;
+    std::vector<std::vector<char>> bodies;
+    bodies.reserve(16);
+    int tag = 0;
+    for (std::size_t const most : {std::size_t{100}, std::size_t{40000}}) {
+      for (int peer = 0; peer < 3; ++peer) {
+        if (peer == world.rank()) continue;
+        names[world.rank()][peer][tag] = door.choice(peer, most);
+        for (bool const sends : {false, true}) door.prepare_parts(sends, most, peer, tag);
+        bodies.emplace_back(most / 2, static_cast<char>(65 + world.rank()));
+        posts.push_back(door.send_parts({nullptr, 0, bodies.back().data(), most / 2}, peer, tag));
+        bodies.emplace_back(most, '?');
+        posts.push_back(door.receive_parts({nullptr, 0, bodies.back().data(), most}, peer, tag));
+      }
+      ++tag;
+    }
+    for (std::size_t left = posts.size(); left-- > 0;) {
+      bool const is_receive = !posts[left].is_send;
+      settle(door, posts[left]);
+      if (!is_receive) continue;
+      auto const& body_of = bodies[left];
+      wrong += door.received_bytes() == body_of.size() / 2 ? 0 : 1;
+      wrong += body_of[0] != '?' && body_of[0] != static_cast<char>(65 + world.rank()) &&
+                       body_of[body_of.size() / 2 - 1] == body_of[0] && body_of[body_of.size() / 2] == '?'
+                   ? 0
+                   : 1;
+    }
+    try {
+      static_cast<void>(door.send_parts({nullptr, 0, body.data(), 1}, next, 9));
+      ++wrong;
+    } catch (weft::error const& failure) {
+      wrong += std::string(failure.what()).find("call prepare_parts first, at both ends") != std::string::npos ? 0 : 1;
+    }
+  });
+  CHECK(wrong == 0);
+  for (int one = 0; one < 3; ++one)
+    for (int other = 0; other < one; ++other)
+      for (int tag = 0; tag < 2; ++tag) CHECK(names[one][other][tag] == names[other][one][tag]);
+  CHECK(names[0][1][0] == "staged");
+  CHECK(names[0][2][1] == "direct");
+}
+
+TEST_CASE("automatic: a pipeline has the bits of the plain one, by whichever way its messages go") {
+  constexpr int ranks = 3;
+  auto const lowered = weft::schedule::lower(weft::schedule::write_table<weft::schedule::one_f_one_b>(ranks, 4).view(),
+                                             {.tied = weft::schedule::tied_stages::none, .optimizer = false});
+  auto const train = [&](int small_way) {  // -1: no door in between
+    std::vector<toy::stage> stages;
+    for (int rank = 0; rank < ranks; ++rank) stages.emplace_back(ranks, 4);
+    in_process::run(ranks, [&](endpoint& world) {
+      small_staged staged(world);
+      device_aware direct(world, host);
+      link_table table;  // activations take 72 bytes, gradients 40: each kind goes by another way
+      for (int peer = 0; peer < ranks; ++peer)
+        for (int each = 0; each < 2; ++each) {
+          table.add(peer, each, {40, each == small_way ? 1.0 : 2.0});
+          table.add(peer, each, {72, each == small_way ? 2.0 : 1.0});
+        }
+      weft::transport::automatic chooses(world, host, {{"staged", &staged}, {"direct", &direct}}, table);
+      endpoint& door = small_way < 0 ? world : chooses;
+      if (small_way >= 0) CHECK(chooses.choice(0, 40) == (small_way == 0 ? "staged" : "direct"));
+      if (small_way >= 0) CHECK(chooses.choice(0, 72) == (small_way == 0 ? "direct" : "staged"));
+      weft::pipeline<toy::stage, toy::space> engine(lowered.view(), door,
+                                                    stages[static_cast<std::size_t>(world.rank())]);
+      for (int step = 0; step < 3; ++step) engine.step();
+    });
+    std::vector<double> all;
+    for (auto const& each : stages) all.insert(all.end(), each.weight_gradient.begin(), each.weight_gradient.end());
+    all.insert(all.end(), stages.back().losses.begin(), stages.back().losses.end());
+    return all;
+  };
+  auto const plain = train(-1);
+  CHECK(plain.back() > 0.0);
+  CHECK(train(0) == plain);
+  CHECK(train(1) == plain);
+}
