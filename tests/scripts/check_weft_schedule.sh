@@ -61,6 +61,15 @@ same "csv of 1f1b with posts" $'0F0,0SEND_F0,0F1,0SEND_F1,0RECV_B0,0B0,0RECV_B1,
   "$("$program" show 1f1b --ranks 2 --micro-batches 2 --format csv --lower)"
 same "two copies have a first line" "# weft-table 1 name=chimera ranks=2 micro-batches=2 placement=two-way copies=2" \
   "$("$program" show chimera --ranks 2 --micro-batches 2 --format csv | head -n 1)"
+same "versions of pipedream" $'0F0,0F1,0B0,0STEP,0B1,0STEP\n1F0,1B0,1STEP,1F1@1,1B1@1,1STEP' \
+  "$("$program" show pipedream --ranks 2 --micro-batches 2 --format csv | tail -n 2)"
+same "a table that continues a run" $'0F0,0F1@1,0B0,0STEP,0B1@1,0STEP\n1F0@1,1B0@1,1STEP,1F1@2,1B1@2,1STEP' \
+  "$("$program" show pipedream --ranks 2 --micro-batches 2 --steps-before 1 --format csv | tail -n 2)"
+"$program" show pipedream-2bw --ranks 2 --micro-batches 6 --steps 3 --steps-before 1 --format csv >"$work/t.csv"
+ends 0 "steps of a run that goes on" "legal" "$program" check "$work/t.csv"
+same "replicated stages take turns" $'rank 0 |F0 F2 .. .. B0--- .. .. .. .. B2--- .. .. .. |\nrank 1 |F1 F3 .. .. .. .. .. B1--- .. .. .. .. B3--- |' \
+  "$("$program" show pipedream-replicated --ranks 3 --micro-batches 4 --replicas 2,1 | head -n 2)"
+ends 2 "replicas that leave a rank alone" "(asked for 4, nearest legal 3)" "$program" show pipedream-replicated --ranks 4 --micro-batches 4 --replicas 2,1
 same "text of gpipe" $'rank 0 |F0 F1 .. .. .. B0--- B1--- |\nrank 1 |.. F0 F1 B0--- B1--- .. .. |\nmakespan 9, bubble rate 0.333333, peak activations 2' \
   "$("$program" show gpipe --ranks 2 --micro-batches 2)"
 same "a picture is as wide as asked" 60 "$("$program" show 1f1b --ranks 4 --micro-batches 64 --width 60 | head -n 4 | awk '{ if (length($0) > most) most = length($0) } END { print most <= 60 ? 60 : most }')"
