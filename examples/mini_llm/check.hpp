@@ -97,6 +97,9 @@ inline std::vector<std::string> check(options const& chosen, int launched, model
     if (chosen.replay > 0)
       problems.push_back("--replay gets the bits of a schedule with one step at its end, and --schedule " +
                          chosen.schedule + " is another training; leave --replay away");
+    if (chosen.post_validation)
+      problems.push_back("--post-validation is for schedules with one step at their end, and --schedule " +
+                         chosen.schedule + " steps in between, and waits for no rank as it is; leave it away");
     if (!chosen.trace.empty())
       problems.push_back("--trace records single steps, which --schedule " + chosen.schedule +
                          " has not: the ranks are at several at a time; leave it away, or trace another schedule");
@@ -137,6 +140,10 @@ inline std::vector<std::string> check(options const& chosen, int launched, model
                        chosen.schedule +
                        " keeps two copies of the model with a group of gradients each; leave it away, or ask for the "
                        "same bits with --schedule serial");
+  if (copies > 1 && chosen.post_validation && chosen.data_ranks > 1)
+    problems.push_back("--post-validation with --data-ranks " + text(chosen.data_ranks) + " and --schedule " +
+                       chosen.schedule +
+                       ", which keeps two copies of the model, is not possible; leave one of the three away");
   if (world % chosen.data_ranks != 0)
     problems.push_back("--data-ranks " + text(chosen.data_ranks) + " pipelines cannot share " + text(world) +
                        (world == 1 ? " rank" : " ranks") + "; start a multiple of " + text(chosen.data_ranks) +

@@ -277,7 +277,11 @@ inline void add_options(CLI::App& app, option_table& table, options& chosen) {
   table.whole("--gradient-groups", &options::gradient_groups, 1, 1024,
               "On one pipeline: get the bits of that many data ranks");
   table.whole("--window", &options::window, 1, 1000,
-              "Of pipedream and pipedream-2bw: steps without a\nmeeting of all ranks, at most; changes no bit");
+              "Of pipedream, pipedream-2bw and --post-validation:\nsteps without a meeting of all ranks, at "
+              "most;\nchanges no bit");
+  app.add_flag("--post-validation", chosen.post_validation,
+               "No rank waits for the others before its optimizer\nstep; what was wrong is undone; changes no bit")
+      ->group(table.group());
   table.add("--clip-policy", "NAME", chosen.clip_policy,
             "Of the same: clip by the norm of each stage\n(per-stage), or of all some steps before\n(delayed-norm)",
             [&chosen](std::string const& text) {

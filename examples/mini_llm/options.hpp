@@ -52,6 +52,7 @@ struct options {
   int window = 100;               ///< of an asynchronous schedule: steps between two meetings of all ranks, at most
   std::string clip_policy = "per-stage";  ///< of an asynchronous schedule: by which norm gradients are clipped
   recompute_kind recompute = recompute_kind::none;
+  bool post_validation = false;  ///< ranks step before they know the norm of all gradients, and undo what was wrong
   transport_kind transport = transport_kind::mpi;
   int ranks = 0;      ///< threads of the in-process transport; 0: not given
   bool plan = false;  ///< print the plan and stop
@@ -123,6 +124,7 @@ inline nlohmann::ordered_json to_json(options const& chosen) {
   object["gradient-groups"] = chosen.gradient_groups;
   object["window"] = chosen.window;
   object["clip-policy"] = chosen.clip_policy;
+  object["post-validation"] = chosen.post_validation;
   object["partition"] = partition_text(chosen.partition);
   object["recompute"] = to_text(chosen.recompute);
   object["transport"] = to_text(chosen.transport);

@@ -61,9 +61,12 @@ inline int pipeline_ranks(options const& chosen, int world) { return world / cho
 /// One pipeline's program: checked, lowered, and played under rendezvous.
 inline weft::schedule::program make_program(options const& chosen, int world) {
   auto const table = table_of(chosen, pipeline_ranks(chosen, world));
-  return weft::schedule::checked_program(table.view(), {.recompute = chosen.recompute == recompute_kind::full,
-                                                        .reduce_over_data = chosen.data_ranks > 1,
-                                                        .reduce_over_copies = true});
+  return weft::schedule::checked_program(table.view(),
+                                         {.recompute = chosen.recompute == recompute_kind::full,
+                                          .reduce_over_data = chosen.data_ranks > 1,
+                                          .reduce_over_copies = true,
+                                          .norm = chosen.post_validation ? weft::schedule::norm_kind::post_validated
+                                                                         : weft::schedule::norm_kind::synchronous});
 }
 
 /// Micro-batches of a batch over all pipelines, or groups.

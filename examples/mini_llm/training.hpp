@@ -150,7 +150,20 @@ class training {
       }
       return trainer_->run(batches);
     } else {
-      return std::vector{trainer_->step(made(arrays_, step, trainer_->program().micro_batches))};
+      std::vector<weft::train::step_result> results;
+      auto const note = [&](weft::train::step_result const& told) {
+        if (told.step >= 0) results.push_back(told);
+        return told.is_stop_requested;
+      };
+      // Where steps are validated afterwards, each tells of the one before; a trace wants its steps one by one.
+      bool const looks_back = trainer_->is_post_validated() && trace_ == nullptr;
+      std::int64_t const end = looks_back ? step + window_steps(chosen_, step) : step + 1;
+      for (std::int64_t number = step; number < end; ++number) {
+        if (number > step && is_stop_wanted()) trainer_->request_stop();
+        if (note(trainer_->step(made(arrays_, number, trainer_->program().micro_batches)))) break;
+      }
+      note(trainer_->settle());
+      return results;
     }
   }
 

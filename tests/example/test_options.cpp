@@ -309,6 +309,7 @@ TEST_CASE("asynchronous schedules: what goes with them, and how a run is cut int
   CHECK(has(problems("--schedule 2bw --gradient-groups 2", 2), "leave --gradient-groups away"));
   CHECK(has(problems("--schedule pipedream --trace t.json", 2), "--trace records single steps"));
   CHECK(has(problems("--schedule pipedream --replay 2", 1), "is another training"));
+  CHECK(has(problems("--schedule pipedream --post-validation", 2), "steps in between, and waits for no rank as it is"));
 
   auto const cut = [](std::string const& line, std::int64_t step) {
     return mini_llm::window_steps(parsed("--steps 1000 " + line), step);
@@ -318,6 +319,15 @@ TEST_CASE("asynchronous schedules: what goes with them, and how a run is cut int
   CHECK(cut("--window 30 --eval-every 20", 0) == 20);
   CHECK(cut("--window 30 --eval-every 20 --save-every 50", 40) == 10);
   CHECK(cut("--window 30 --eval-every 20 --save-every 50", 50) == 10);
+}
+
+TEST_CASE("steps that are validated afterwards go with every schedule that has one step at its end") {
+  CHECK_FALSE(parsed("").post_validation);
+  CHECK(parsed("--post-validation").post_validation);
+  for (std::string const name : {"1f1b", "zb-h2", "zbv", "chimera"})
+    CHECK(problems("--post-validation --micro-batches 4 --schedule " + name, 4) == "");
+  CHECK(problems("--post-validation --schedule zb-h1 --data-ranks 2", 4) == "");
+  CHECK(has(problems("--post-validation --schedule chimera --data-ranks 2", 4), "leave one of the three away"));
 }
 
 TEST_CASE("a Llama has no dropout, and is told in words") {

@@ -53,6 +53,16 @@ compare "layers that do not divide, an empty stage" "$work/uneven"
 run uneven-zb 4 --schedule zb-h1 --micro-batches 3 --partition 1,0,4,1 --recompute full
 compare "the same under zb-h1, with recompute" "$work/uneven-zb"
 
+# No rank waits for the norm of all gradients, whatever is clipped.
+run clipped 1 --schedule serial --micro-batches 3 --clip 0.3
+for plan in "2 1f1b" "3 zb-h2" "4 zbv"; do
+  read -r ranks schedule <<<"$plan"
+  run "after-$schedule" "$ranks" --schedule "$schedule" --micro-batches 3 --post-validation --eval-every 4 --eval-batches 1
+  compare "$schedule on $ranks ranks, validated afterwards" "$work/after-$schedule"
+  run "after-clipped-$schedule" "$ranks" --schedule "$schedule" --micro-batches 3 --post-validation --clip 0.3 --window 4
+  compare "$schedule on $ranks ranks, validated afterwards, clipped" "$work/after-clipped-$schedule" "$work/clipped"
+done
+
 # The same tokens in another form: one raw file, and shards of llm.c's that end in the middle of a window.
 tokens=$(stat -c %s "$work/text")
 as_uint16 "$work/text" "$work/raw.bin"
