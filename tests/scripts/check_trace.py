@@ -54,7 +54,7 @@ for event in events:
     begin = nanoseconds(event["ts"])
     slices[event["pid"], event["tid"]].append((begin, begin + nanoseconds(event["dur"]), event))
     arguments = event["args"]
-    if event["name"] in ("NORM", "STEP", "REDUCE_GRAD"):
+    if event["name"] in ("NORM", "STEP", "REDUCE_GRAD", "PARTIAL_NORM", "VALIDATE"):
         assert event["cat"] == "collective" and event["name"] == arguments["op"]
     else:
         assert event["name"] == f"{arguments['op']}{arguments['micro-batch']}", event
