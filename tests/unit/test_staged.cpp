@@ -248,6 +248,21 @@ TEST_CASE("staged: ends that do not stage alike, or do not agree on a message, a
         std::string::npos);
   CHECK(told(send, receive_by(same, 2000, 16)).find("0 and 2000 bytes came where 16 and at most 2000 are right") !=
         std::string::npos);
+  auto const prepared = [&](bool sends, std::size_t most) {
+    return [&, sends, most](endpoint& world) {
+      small_staged<weft::transport::host_copies> door(world);
+      std::vector<char> into(5000);
+      door.prepare_parts(sends, most, 1 - world.rank(), 0);
+      request posted = sends ? door.send_parts({nullptr, 0, body.data(), 500}, 1, 0)
+                             : door.receive_parts({nullptr, 0, into.data(), 5000}, 0, 0);
+      settle(door, posted);
+    };
+  };
+  CHECK(told(prepared(true, 4000), prepared(false, 4000)).empty());
+  CHECK(told(prepared(true, 4000), receive_by(same, 4000, 0)).empty());
+  CHECK(told(prepared(true, 500), prepared(false, 4000))
+            .find("a message of 1 chunks came where 4 were announced; both "
+                  "ends must call prepare_parts with the same size") != std::string::npos);
   auto const send_plainly = [&](endpoint& world) {
     request posted = world.send(body.data(), 200, 1, 0);
     settle(world, posted);

@@ -71,8 +71,8 @@ class staged final : public relay {
            (peers_.empty() || std::find(peers_.begin(), peers_.end(), peer) != peers_.end());
   }
 
-  void prepare_parts(bool is_send, std::size_t, int peer, int tag) override {
-    static_cast<void>(link_of(is_send, peer, tag));
+  void prepare_parts(bool is_send, std::size_t most_bytes, int peer, int tag) override {
+    link_of(is_send, peer, tag).expect(most_bytes);
   }
 
   [[nodiscard]] request send_parts(outgoing_parts const& parts, int peer, int tag) override {

@@ -26,13 +26,17 @@ struct chunk_header {
   std::uint64_t chunk_bytes = 0;
   std::uint64_t head_bytes = 0;
   std::uint64_t body_bytes = 0;
-  std::uint64_t unused[4] = {};  // the head begins at a cache line
+  std::uint64_t chunks = 0;
+  std::uint64_t unused[3] = {};  // the head begins at a cache line
 };
 static_assert(sizeof(chunk_header) == 64);
 
 /// Messages of one direction, peer and tag that go chunk by chunk through a ring of host buffers. Chunk c of the link's
 /// life uses buffer c mod depth and channel c mod channels. First in, first out: a message is cut into chunks once the
 /// one before is cut, and its chunks are received once those of the one before have been asked for.
+///
+/// Where both ends have said how long messages may be, all have as many chunks as the longest (some of them empty), so
+/// that receives are posted before the first chunk has come; otherwise that one says how many follow.
 template <class Copies>
 class staged_link {
  public:
@@ -68,6 +72,12 @@ class staged_link {
   staged_link& operator=(staged_link const&) = delete;
   ~staged_link() { give_up(); }
 
+  /// Of messages to come.
+  void expect(std::size_t most_bytes) {
+    is_expected_ = true;
+    most_bytes_ = (std::max)(most_bytes_, most_bytes);
+  }
+
   /// Puts a message at the end of the queue.
   transfer* post(unsigned char* head, std::size_t head_bytes, unsigned char* body, std::size_t body_bytes) {
     if (is_broken_) fail("an earlier message was given up");
@@ -77,10 +87,11 @@ class staged_link {
     if (free_ == nullptr) grow();
     transfer* const mine = std::exchange(free_, free_->next);
     *mine = {this, head, body, head_bytes, body_bytes};
-    if (is_send_) {
-      mine->is_known = true;
+    mine->is_known = is_send_;
+    if (is_expected_)
+      mine->chunks = chunks_of(head_bytes, (std::max)(most_bytes_, is_send_ ? body_bytes : 0));
+    else if (is_send_)
       mine->chunks = chunks_of(head_bytes, body_bytes);
-    }
     transfer** end = &first_;
     while (*end != nullptr) end = &(*end)->next;
     *end = mine;
@@ -147,7 +158,7 @@ class staged_link {
   [[nodiscard]] piece piece_of(transfer const& message, std::size_t index) const {
     std::size_t const first = first_room(message.head_bytes);
     if (index == 0) return {0, (std::min)(first, message.body_bytes)};
-    std::size_t const begin = first + (index - 1) * chunk_bytes_;
+    std::size_t const begin = (std::min)(first + (index - 1) * chunk_bytes_, message.body_bytes);
     return {begin, (std::min)(chunk_bytes_, message.body_bytes - begin)};
   }
 
@@ -186,8 +197,12 @@ class staged_link {
     piece const part = piece_of(message, message.asked);
     next.bytes = part.bytes;
     if (message.asked == 0) {
-      chunk_header const header{chunk_header::right_magic, static_cast<std::uint32_t>(channels_.size()), chunk_bytes_,
-                                message.head_bytes, message.body_bytes};
+      chunk_header const header{chunk_header::right_magic,
+                                static_cast<std::uint32_t>(channels_.size()),
+                                chunk_bytes_,
+                                message.head_bytes,
+                                message.body_bytes,
+                                message.chunks};
       std::memcpy(target, &header, sizeof(header));
       if (message.head_bytes > 0) std::memcpy(target + sizeof(header), message.head, message.head_bytes);
       target += sizeof(header) + message.head_bytes;
@@ -226,7 +241,7 @@ class staged_link {
     while (asking_ != nullptr && asked_ - done_ < slots_.size()) {
       transfer& message = *asking_;
       if (message.asked == message.chunks) {
-        if (!message.is_known) return;  // how many chunks follow stands in the first one
+        if (!message.is_known && !is_expected_) return;  // how many chunks follow stands in the first one
         asking_ = message.next;
         continue;
       }
@@ -252,8 +267,11 @@ class staged_link {
       fail("a message of " + std::to_string(header.head_bytes) + " and " + std::to_string(header.body_bytes) +
            " bytes came where " + std::to_string(message.head_bytes) + " and at most " +
            std::to_string(message.body_bytes) + " are right; both ranks must use the same plan and model");
+    if (is_expected_ && header.chunks != message.chunks)
+      fail("a message of " + std::to_string(header.chunks) + " chunks came where " + std::to_string(message.chunks) +
+           " were announced; both ends must call prepare_parts with the same size");
     message.body_bytes = static_cast<std::size_t>(header.body_bytes);
-    message.chunks = chunks_of(message.head_bytes, message.body_bytes);
+    message.chunks = static_cast<std::size_t>(header.chunks);
     message.is_known = true;
   }
 
@@ -301,6 +319,8 @@ class staged_link {
   std::size_t come_ = 0;
   std::size_t asked_ = 0;
   std::size_t cut_ = 0;
+  std::size_t most_bytes_ = 0;
+  bool is_expected_ = false;
   bool is_broken_ = false;
 };
 
