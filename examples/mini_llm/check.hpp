@@ -190,6 +190,17 @@ inline std::vector<std::string> check(options const& chosen, int launched, model
                          " layers; --preset " + to_text(chosen.preset) + " has " + text(model.layers()) +
                          " (embedding, " + text(model.blocks) + " blocks, head)" + possible);
   }
+  if (!chosen.partition.empty() && speeds_text(chosen) != "equal")
+    problems.push_back("--speeds " + speeds_text(chosen) + " and --partition " + partition_text(chosen.partition) +
+                       " both divide the layers; leave one of them away");
+  if (!chosen.speeds.empty() && static_cast<int>(chosen.speeds.size()) != ranks)
+    problems.push_back("--speeds " + speeds_text(chosen) + " is for " +
+                       text(static_cast<std::int64_t>(chosen.speeds.size())) + " ranks, and a pipeline has " +
+                       text(ranks) + "; give one number for each");
+  if (chosen.measure_speeds && chosen.speeds.empty() && chosen.plan)
+    problems.push_back(
+        "--speeds measure times the ranks of a run, and --plan starts none; give numbers, such as those that a run "
+        "has printed");
   if (chosen.warmup > chosen.steps)
     problems.push_back("--warmup " + text(chosen.warmup) + " is longer than --steps " + text(chosen.steps) +
                        "; --warmup 0 to " + text(chosen.steps) + " are possible");

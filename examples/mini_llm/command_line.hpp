@@ -114,6 +114,24 @@ inline std::vector<int> layer_list(std::string const& name, std::vector<std::str
   return layers;
 }
 
+/// "1,0.75,1", as one text or as several; "equal" or "measure".
+inline void set_speeds(options& chosen, std::vector<std::string> const& texts) {
+  std::string joined;
+  for (std::string const& text : texts) joined += (joined.empty() ? "" : ",") + text;
+  chosen.speeds.clear();
+  chosen.measure_speeds = joined == "measure";
+  if (joined == "equal" || joined == "measure") return;
+  for (std::size_t begin = 0; begin <= joined.size();) {
+    std::size_t const end = std::min(joined.find(',', begin), joined.size());
+    double value = 0.0;
+    auto const [stop, problem] = std::from_chars(joined.data() + begin, joined.data() + end, value);
+    if (problem != std::errc() || stop != joined.data() + end || !(value > 0.0) || value > 1e15)
+      refuse_value("--speeds", joined, "equal, measure, or a number above 0 for each pipeline rank (1,0.75) is legal");
+    chosen.speeds.push_back(value);
+    begin = end + 1;
+  }
+}
+
 /// "3:5", or "4" for one step.
 inline void step_numbers(std::string const& name, std::string const& text, std::int64_t& first, std::int64_t& last) {
   std::size_t const colon = text.find(':');
@@ -293,6 +311,12 @@ inline void add_options(CLI::App& app, option_table& table, options& chosen) {
          "Layers per rank (embedding, blocks, head), as 3,2,3;\nauto: even by cost")
       ->type_name("LIST|auto")
       ->default_str("auto")
+      ->group(table.group());
+  app.add_option_function<std::vector<std::string>>(
+         "--speeds", [&chosen](std::vector<std::string> const& texts) { set_speeds(chosen, texts); },
+         "How fast the ranks of a pipeline are, as 1,0.75, to\ndivide layers by; measure: by a short timing")
+      ->type_name("LIST|measure|equal")
+      ->default_str("equal")
       ->group(table.group());
   table.choice("--recompute", &options::recompute, recompute_names,
                "Compute activations twice instead of keeping them");

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include <cstdint>
+#include <cstdio>
 #include <optional>
 #include <string>
 #include <vector>
@@ -49,6 +50,8 @@ struct options {
   std::string reduce = "ring";    ///< how their gradients are summed
   int gradient_groups = 1;        ///< on one pipeline: sums apart, as that many would have them
   std::vector<int> partition;     ///< layers per rank; empty: automatic, by cost
+  std::vector<double> speeds;     ///< of pipeline ranks, to divide layers by; empty: all are equally fast
+  bool measure_speeds = false;    ///< by timing a block on every rank at the start
   int window = 100;               ///< of an asynchronous schedule: steps between two meetings of all ranks, at most
   std::string clip_policy = "per-stage";  ///< of an asynchronous schedule: by which norm gradients are clipped
   recompute_kind recompute = recompute_kind::none;
@@ -98,6 +101,18 @@ inline std::string partition_text(std::vector<int> const& partition) {
   return text;
 }
 
+/// "1,0.75"; "measure" before that was done.
+inline std::string speeds_text(options const& chosen) {
+  if (chosen.speeds.empty()) return chosen.measure_speeds ? "measure" : "equal";
+  std::string text;
+  for (double const speed : chosen.speeds) {
+    char number[32];
+    std::snprintf(number, sizeof number, "%s%.12g", text.empty() ? "" : ",", speed);
+    text += number;
+  }
+  return text;
+}
+
 /// "3:5"; "default" where not given.
 inline std::string trace_steps_text(options const& chosen) {
   if (chosen.trace_first == 0) return "default";
@@ -126,6 +141,7 @@ inline nlohmann::ordered_json to_json(options const& chosen) {
   object["clip-policy"] = chosen.clip_policy;
   object["post-validation"] = chosen.post_validation;
   object["partition"] = partition_text(chosen.partition);
+  object["speeds"] = speeds_text(chosen);
   object["recompute"] = to_text(chosen.recompute);
   object["transport"] = to_text(chosen.transport);
   if (chosen.ranks != 0) object["ranks"] = chosen.ranks;

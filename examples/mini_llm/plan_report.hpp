@@ -11,6 +11,7 @@
 #include <weft/error.hpp>
 #include <weft/model/token_batch.hpp>
 #include <weft/plan/memory.hpp>
+#include <weft/plan/rank_capacities.hpp>
 #include <weft/plan/report.hpp>
 #include <weft/schedule/checked_program.hpp>
 #include <weft/schedule/cost.hpp>
@@ -78,9 +79,10 @@ inline weft::model::extents largest_micro_batch(options const& chosen) {
 }
 
 template <class Model>
-weft::topology::partition partition_of(options const& chosen, int stages) {
-  return chosen.partition.empty() ? weft::partition_of<Model>(stages, largest_micro_batch(chosen))
-                                  : weft::topology::partition::of(chosen.partition, Model::layer_count);
+weft::topology::partition partition_of(options const& chosen, weft::schedule::program_view const& program) {
+  return chosen.partition.empty()
+             ? weft::partition_of<Model>(program, largest_micro_batch(chosen), {.speeds = chosen.speeds})
+             : weft::topology::partition::of(chosen.partition, Model::layer_count);
 }
 
 inline std::string bytes_text(std::int64_t bytes) {
@@ -110,6 +112,8 @@ std::string headline(options const& chosen, int world, weft::topology::partition
          " micro-batches of " + (chosen.batch % all_micro_batches(chosen) == 0 ? "" : "at most ") +
          std::to_string(largest.sequences_per_micro_batch) + " x " + std::to_string(largest.sequence_length) +
          " tokens, layers per " + (layers.stages() == ranks && copies == 1 ? "rank " : "stage ") + sizes +
+         (chosen.speeds.empty() ? ""
+                                : ", speeds " + speeds_text(chosen) + (chosen.measure_speeds ? " (measured)" : "")) +
          (chosen.recompute == recompute_kind::full ? ", activations recomputed\n" : "\n");
 }
 
@@ -122,7 +126,7 @@ void print_plan(options const& chosen, int launched) {
   require_possible(as_launched, world, facts_of<Model>());
   int const ranks = pipeline_ranks(chosen, world);
   auto const program = make_program(chosen, world);
-  auto const layers = partition_of<Model>(chosen, program.view().stages());
+  auto const layers = partition_of<Model>(chosen, program.view());
   auto const largest = largest_micro_batch(chosen);
   auto const report = weft::make_report(program.view());
   std::cout << headline<Model>(chosen, world, layers, program.view().graph.copies);
@@ -180,6 +184,9 @@ void print_plan(options const& chosen, int launched) {
   auto const unit = weft::schedule::make_timeline(program.view());
   weft::schedule::cost_model by_flops;
   by_flops.stages = costs.data();
+  std::vector<double> factors;
+  for (double const speed : chosen.speeds) factors.push_back(1.0 / speed);
+  if (!factors.empty()) by_flops.rank_factors = factors.data();
   auto const planned = weft::schedule::cost(program.view(), by_flops);
   std::printf("\nidle share %.1f %% with equal stages (F = 1, B = 2), %.1f %% with this model's\n\n",
               100.0 * unit.summary.idle_share(ranks), 100.0 * planned.idle_share(ranks));

@@ -23,7 +23,9 @@
 #include "windows.hpp"
 
 #include <weft/schedule/make_program.hpp>
+#include <weft/topology/partition.hpp>
 #include <weft/train/asynchronous_trainer.hpp>
+#include <weft/train/measured_speeds.hpp>
 #include <weft/train/state.hpp>
 #include <weft/train/trainer.hpp>
 #include <weft/transport/agreement.hpp>
@@ -62,11 +64,12 @@ class training {
         [&] {
           load();
           program = make_program(chosen_, door_.size());
-          stages_ = program.view().stages();
           copies_ = program.view().graph.copies;
-          static_cast<void>(partition_of<Model>(chosen_, stages_));  // throws where it cannot be
         },
         deadline);
+    find_speeds(program.view().ranks());
+    weft::transport::all_or_none(
+        door_, [&] { layers_ = partition_of<Model>(chosen_, program.view()); }, deadline);
     if constexpr (plays_windows)
       trainer_ = std::make_unique<trainer_type>(windows_of(chosen_, door_.size()), door_, trainer_settings(),
                                                 weft::train::clip_policy_of(chosen_.clip_policy));
@@ -178,6 +181,16 @@ class training {
                                                        chosen_.eval_batches);
   }
 
+  /// By a short timing of every rank, where that is wanted: the same numbers on all of them. Collective.
+  void find_speeds(int ranks) {
+    weft::transport::facts start;
+    start.add("--speeds", speeds_text(chosen_));
+    weft::transport::require_agreement(door_, start, chosen_.timeout_seconds);
+    if (chosen_.measure_speeds && chosen_.speeds.empty())
+      chosen_.speeds = weft::train::measured_speeds<Model, float>(
+          door_, weft::train::pipelines_of(ranks, door_.size()), largest_micro_batch(chosen_), chosen_.timeout_seconds);
+  }
+
   weft::train::trainer_options trainer_settings() const {
     weft::train::trainer_options settings;
     settings.extents = largest_micro_batch(chosen_);
@@ -190,7 +203,7 @@ class training {
     settings.record_times = true;
     settings.reduction = weft::collective::all_reduce_choice(chosen_.reduce);
     settings.gradient_groups = chosen_.gradient_groups;
-    settings.partition = partition_of<Model>(chosen_, stages_).ranges();
+    settings.partition = layers_.ranges();
     settings.facts = {{"executable (XXH3)", executable_},
                       {"data format", to_text(data_.format)},
                       {"data (XXH3)", std::to_string(data_.hash)},
@@ -323,7 +336,7 @@ class training {
                 data_.documents.size(), static_cast<long long>(data_.training.size()), data_.unit(),
                 static_cast<long long>(data_.validation.size()), data_.entropy_name(), entropy_, data_.unit());
     std::fflush(stdout);
-    std::cout << headline<Model>(chosen_, door_.size(), partition_of<Model>(chosen_, stages_), copies_) << std::flush;
+    std::cout << headline<Model>(chosen_, door_.size(), layers_, copies_) << std::flush;
   }
 
   template <class Result>
@@ -459,7 +472,7 @@ class training {
   std::optional<metrics_log> metrics_;
   batch_arrays arrays_;
   std::vector<batch_arrays> window_;  // of each step of a window
-  int stages_ = 1;                    // of one pipeline
+  weft::topology::partition layers_;  // over the stages of one pipeline
   int copies_ = 1;                    // of the model, in one pipeline
   std::string started_from_ = "none";
   double entropy_ = 0.0;

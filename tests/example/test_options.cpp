@@ -92,6 +92,29 @@ TEST_CASE("every option reaches its member") {
   CHECK(all.top_k == 14);
 }
 
+TEST_CASE("speeds of ranks: a list, a measurement, or none") {
+  CHECK(parsed("--speeds 1,0.75").speeds == std::vector<double>{1.0, 0.75});
+  CHECK(parsed("--speeds 549.7 534.9").speeds == std::vector<double>{549.7, 534.9});
+  CHECK(parsed("--speeds measure").measure_speeds);
+  CHECK(parsed("--speeds measure").speeds.empty());
+  CHECK_FALSE(parsed("--speeds equal").measure_speeds);
+  CHECK(mini_llm::speeds_text(parsed("--speeds 1,0.75")) == "1,0.75");
+  CHECK(mini_llm::speeds_text(parsed("--speeds measure")) == "measure");
+  CHECK(mini_llm::speeds_text(parsed("")) == "equal");
+  for (char const* const wrong : {"--speeds 1,0", "--speeds 1,-2", "--speeds 1,,2", "--speeds fast", "--speeds 1,nan"})
+    CHECK(refused(wrong).find("equal, measure, or a number above 0 for each pipeline rank (1,0.75) is legal") !=
+          std::string::npos);
+  CHECK(problems("--speeds 1,0.75", 2) == "");
+  CHECK(problems("--speeds measure", 2) == "");
+  CHECK(problems("--speeds 2,1 --data-ranks 2", 4) == "");
+  CHECK(problems("--speeds 1,2,3", 2) ==
+        "--speeds 1,2,3 is for 3 ranks, and a pipeline has 2; give one number for each\n");
+  CHECK(problems("--speeds 1,2 --partition 3,3", 2) ==
+        "--speeds 1,2 and --partition 3,3 both divide the layers; leave one of them away\n");
+  CHECK(problems("--speeds measure --plan", 2)
+            .find("--speeds measure times the ranks of a run, and --plan starts none") == 0);
+}
+
 TEST_CASE("nothing given: the defaults, which are possible") {
   CHECK(mini_llm::to_json(parsed("")) == mini_llm::to_json(mini_llm::options{}));
   CHECK(problems("") == "");
