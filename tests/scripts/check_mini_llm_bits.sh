@@ -108,7 +108,7 @@ run again 4 --schedule 1f1b --micro-batches 3 --save-every 3
 run again 1 --schedule serial --micro-batches 3 --resume "$work/again/checkpoint-3.safetensors"
 compare "resumed from step 3, serially" "$work/again"
 
-# Ranks of different speed: other layers, the same bits; a plan for them, and a timing of one's own.
+# Ranks of different speed: other layers, the same bits, named or measured.
 run fast-middle 3 --schedule 1f1b --micro-batches 3 --speeds 1,4,1
 compare "speeds 1,4,1" "$work/fast-middle"
 run measured 2 --schedule zb-h1 --micro-batches 3 --speeds measure
