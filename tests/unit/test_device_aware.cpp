@@ -86,7 +86,7 @@ TEST_CASE("device-aware: heads and bodies of every size, several under way, both
     std::vector<request> posts;
     std::vector<std::size_t> const sizes{0, 1, 7, 4096, 1 << 20};
     for (std::size_t const bytes : sizes)
-      for (std::size_t const head : {0, 16}) {
+      for (std::size_t const head : {std::size_t(0), std::size_t(16)}) {
         sent.emplace_back(bytes, static_cast<char>(65 + world.rank()));
         received.emplace_back(bytes + 5, '?');
         heads.emplace_back(head, '?');
