@@ -35,7 +35,7 @@ std::vector<held> train(int ranks) {
     options.deadline = 60.0;
     weft::train::trainer<tiny, float, space> trainer(weft::schedule::make_program<Policy>(ranks, 4), door, options);
     token_source const batch(tiny::vocabulary, sequences, length, 1);
-    for (int step = 0; step < 2; ++step) CHECK_FALSE(trainer.step(batch.view(4, step)).is_skipped);
+    for (std::uint64_t step = 0; step < 2; ++step) CHECK_FALSE(trainer.step(batch.view(4, step)).is_skipped);
     auto& mine = all[static_cast<std::size_t>(door.rank())];
     auto const& store = trainer.stage().store();
     for (auto const& each : store.entries()) (each.owner < 0 ? mine.own : mine.shared) += each.elements;
