@@ -11,3 +11,4 @@
 #include <weft/execution/math.hpp>
 #include <weft/execution/random.hpp>
 #include <weft/execution/reduce.hpp>
+#include <weft/execution/reduced.hpp>

@@ -11,6 +11,9 @@
 
 namespace weft::inline v1 {
 
+struct bfloat16;
+struct float16;
+
 /// Element types that may cross a stage boundary; the wire has its own numbering, so that builds understand each other.
 enum class scalar : std::uint8_t { f64 = 1, f32, f16, bf16, i64, i32, i16, i8, u8 };
 
@@ -35,6 +38,10 @@ template <>
 inline constexpr scalar scalar_of<double> = scalar::f64;
 template <>
 inline constexpr scalar scalar_of<float> = scalar::f32;
+template <>
+inline constexpr scalar scalar_of<float16> = scalar::f16;
+template <>
+inline constexpr scalar scalar_of<bfloat16> = scalar::bf16;
 template <>
 inline constexpr scalar scalar_of<std::int64_t> = scalar::i64;
 template <>

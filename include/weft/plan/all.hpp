@@ -9,6 +9,7 @@
 #include <weft/plan/memory.hpp>
 #include <weft/plan/plan.hpp>
 #include <weft/plan/policies.hpp>
+#include <weft/plan/precision.hpp>
 #include <weft/plan/proof.hpp>
 #include <weft/plan/rank_capacities.hpp>
 #include <weft/plan/report.hpp>
