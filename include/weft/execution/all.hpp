@@ -6,9 +6,12 @@
 /// Kernels' ground: Kokkos versions, maths, BLAS, sums, random numbers.
 
 #include <weft/execution/blas.hpp>
+#include <weft/execution/blas_reduced.hpp>
 #include <weft/execution/build_facts.hpp>
+#include <weft/execution/device.hpp>
 #include <weft/execution/kokkos.hpp>
 #include <weft/execution/math.hpp>
+#include <weft/execution/math_mode.hpp>
 #include <weft/execution/random.hpp>
 #include <weft/execution/reduce.hpp>
 #include <weft/execution/reduced.hpp>

@@ -5,11 +5,15 @@
 /// @file
 /// Matrix products, row-major, by whichever library belongs to the execution space: CBLAS on the host, cuBLAS for
 /// Kokkos::Cuda, hipBLAS for Kokkos::HIP. One call here is one call there, so equal arguments give equal bits (with the
-/// same library, core type and threads).
+/// same library, core type and threads). Factors of 16 bits are added up in float, by tensor cores on a device; a host
+/// has no such product, and blas_reduced.hpp makes it of float ones.
 
 #include <weft/config.hpp>
 #include <weft/error.hpp>
+#include <weft/execution/blas_reduced.hpp>
 #include <weft/execution/kokkos.hpp>
+#include <weft/execution/math_mode.hpp>
+#include <weft/execution/reduced.hpp>
 
 #include <cstdint>
 #include <string>
@@ -34,12 +38,17 @@ namespace weft::inline v1::blas {
 enum class transpose : bool { no, yes };
 
 /// The library's state for one execution-space instance; calls are queued on that instance. Not shared by threads.
-/// The host needs none.
+/// The host's holds room for factors of 16 bits that have become floats.
 template <class Space>
 class handle {
  public:
   explicit handle(Space const& = Space{}) {}
   void bind(Space const&) {}
+  void set_math_mode(math_mode) {}
+  [[nodiscard]] detail::float_pieces& pieces() { return pieces_; }
+
+ private:
+  detail::float_pieces pieces_;
 };
 
 /// A matrix that is stored row-major: row i starts at data + i * leading. `stride` is the distance of consecutive
@@ -78,13 +87,17 @@ class handle<hip_space> : public detail::hip_handle {
 #endif
 
 /// C = alpha op(A) op(B) + beta C for `batch` matrices, op(A) rows x depth, op(B) depth x columns, C rows x columns.
-/// Nothing is read of C where beta is 0. Does not wait; does not communicate.
-template <class Space, class Real>
+/// Factors of 16 bits may give a C of floats (`Out`). Nothing is read of C where beta is 0. Does not wait; does not
+/// communicate.
+template <class Space, class Real, class Out = Real>
 void gemm_batched([[maybe_unused]] handle<Space>& state, transpose trans_a, transpose trans_b, std::int64_t rows,
-                  std::int64_t columns, std::int64_t depth, Real alpha, matrix<Real const> left,
-                  matrix<Real const> right, Real beta, matrix<Real> out, std::int64_t batch) {
-  static_assert(std::is_same_v<Real, float> || std::is_same_v<Real, double>,
-                "weft::blas: gemm takes float or double; convert other types first");
+                  std::int64_t columns, std::int64_t depth, std::type_identity_t<execution::wide<Real>> alpha,
+                  matrix<Real const> left, matrix<Real const> right, std::type_identity_t<execution::wide<Real>> beta,
+                  matrix<Out> out, std::int64_t batch) {
+  static_assert(std::is_same_v<Real, float> || std::is_same_v<Real, double> || execution::is_reduced<Real>,
+                "weft::blas: gemm takes float, double, bfloat16 or float16; convert other types first");
+  static_assert(std::is_same_v<Out, Real> || std::is_same_v<Out, execution::wide<Real>>,
+                "weft::blas: a product has the type of its factors, or that of their sums; convert afterwards");
   if (rows == 0 || columns == 0 || batch == 0) return;
   int const m = detail::narrow(rows, "the number of rows");
   int const n = detail::narrow(columns, "the number of columns");
@@ -99,11 +112,20 @@ void gemm_batched([[maybe_unused]] handle<Space>& state, transpose trans_a, tran
     for (std::int64_t index = 0; index < batch; ++index) {
       Real const* const a = left.data + index * left.stride;
       Real const* const b = right.data + index * right.stride;
-      Real* const c = out.data + index * out.stride;
+      Out* const c = out.data + index * out.stride;
       if constexpr (std::is_same_v<Real, float>) {
         cblas_sgemm(CblasRowMajor, first, second, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
-      } else {
+      } else if constexpr (std::is_same_v<Real, double>) {
         cblas_dgemm(CblasRowMajor, first, second, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+      } else {
+        detail::multiply_pieces(state.pieces(),
+                                {trans_a == transpose::yes, trans_b == transpose::yes, rows, columns, depth}, a,
+                                left.leading, b, right.leading, beta, c, out.leading,
+                                [&](int height, int width, float const* one, int lead_one, float const* other,
+                                    int lead_other, float* sums, int lead_sums) {
+                                  cblas_sgemm(CblasRowMajor, first, second, height, width, k, alpha, one, lead_one,
+                                              other, lead_other, beta, sums, lead_sums);
+                                });
       }
     }
 #else
@@ -118,11 +140,11 @@ void gemm_batched([[maybe_unused]] handle<Space>& state, transpose trans_a, tran
 }
 
 /// C = alpha op(A) op(B) + beta C.
-template <class Space, class Real>
+template <class Space, class Real, class Out = Real>
 void gemm(handle<Space>& state, transpose trans_a, transpose trans_b, std::int64_t rows, std::int64_t columns,
-          std::int64_t depth, Real alpha, matrix<Real const> left, matrix<Real const> right, Real beta,
-          matrix<Real> out) {
-  gemm_batched<Space, Real>(state, trans_a, trans_b, rows, columns, depth, alpha, left, right, beta, out, 1);
+          std::int64_t depth, std::type_identity_t<execution::wide<Real>> alpha, matrix<Real const> left,
+          matrix<Real const> right, std::type_identity_t<execution::wide<Real>> beta, matrix<Out> out) {
+  gemm_batched<Space, Real, Out>(state, trans_a, trans_b, rows, columns, depth, alpha, left, right, beta, out, 1);
 }
 
 }  // namespace weft::inline v1::blas

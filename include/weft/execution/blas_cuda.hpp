@@ -7,6 +7,8 @@
 
 #include <weft/config.hpp>
 #include <weft/error.hpp>
+#include <weft/execution/math_mode.hpp>
+#include <weft/execution/reduced.hpp>
 
 #include <Kokkos_Core.hpp>
 
@@ -23,13 +25,21 @@ inline void check_cublas(cublasStatus_t status, char const* what) {
                 std::to_string(static_cast<int>(status)) + "; see cublasStatus_t in cuBLAS's manual");
 }
 
-/// Owns a cuBLAS context bound to one stream. Full precision (no TF32) and no atomics, so that equal calls give equal
-/// bits.
+template <class Real>
+constexpr cudaDataType_t cuda_type() {
+  if constexpr (std::is_same_v<Real, bfloat16>) return CUDA_R_16BF;
+  if constexpr (std::is_same_v<Real, float16>) return CUDA_R_16F;
+  return CUDA_R_32F;
+}
+
+/// Owns a cuBLAS context bound to one stream. No atomics, so that equal calls give equal bits. Floats and doubles in
+/// full precision unless TF32 was asked for; 16 bits by tensor cores, whose sums are floats from the first to the last
+/// (cuBLAS would otherwise be free to add the parts of a long product in 16 bits).
 class cuda_handle {
  public:
   explicit cuda_handle(Kokkos::Cuda const& space = Kokkos::Cuda{}) {
     check_cublas(cublasCreate(&handle_), "cublasCreate");
-    check_cublas(cublasSetMathMode(handle_, CUBLAS_PEDANTIC_MATH), "cublasSetMathMode");
+    check_cublas(cublasSetMathMode(handle_, set_), "cublasSetMathMode");
     check_cublas(cublasSetAtomicsMode(handle_, CUBLAS_ATOMICS_NOT_ALLOWED), "cublasSetAtomicsMode");
     bind(space);
   }
@@ -41,25 +51,52 @@ class cuda_handle {
     check_cublas(cublasSetStream(handle_, space.cuda_stream()), "cublasSetStream");
   }
 
+  void set_math_mode(math_mode mode) { mode_ = mode; }
+
   /// Column-major, strided batch.
-  template <class Real>
-  void gemm(bool trans_a, bool trans_b, int m, int n, int k, Real alpha, Real const* a, int lda, long long stride_a,
-            Real const* b, int ldb, long long stride_b, Real beta, Real* c, int ldc, long long stride_c, int batch) {
+  template <class Real, class Out>
+  void gemm(bool trans_a, bool trans_b, int m, int n, int k, execution::wide<Real> alpha, Real const* a, int lda,
+            long long stride_a, Real const* b, int ldb, long long stride_b, execution::wide<Real> beta, Out* c, int ldc,
+            long long stride_c, int batch) {
     cublasOperation_t const first = trans_a ? CUBLAS_OP_T : CUBLAS_OP_N;
     cublasOperation_t const second = trans_b ? CUBLAS_OP_T : CUBLAS_OP_N;
-    if constexpr (std::is_same_v<Real, float>) {
-      check_cublas(cublasSgemmStridedBatched(handle_, first, second, m, n, k, &alpha, a, lda, stride_a, b, ldb,
-                                             stride_b, &beta, c, ldc, stride_c, batch),
-                   "cublasSgemmStridedBatched");
-    } else {
+    bool const uses_tf32 = std::is_same_v<Real, float> && mode_ == math_mode::tf32;
+    use(uses_tf32 || execution::is_reduced<Real> ? tensor_cores : CUBLAS_PEDANTIC_MATH);
+    if constexpr (std::is_same_v<Real, double>) {
       check_cublas(cublasDgemmStridedBatched(handle_, first, second, m, n, k, &alpha, a, lda, stride_a, b, ldb,
                                              stride_b, &beta, c, ldc, stride_c, batch),
                    "cublasDgemmStridedBatched");
+      return;
+    } else {
+      if constexpr (std::is_same_v<Real, float>) {
+        if (!uses_tf32) {
+          check_cublas(cublasSgemmStridedBatched(handle_, first, second, m, n, k, &alpha, a, lda, stride_a, b, ldb,
+                                                 stride_b, &beta, c, ldc, stride_c, batch),
+                       "cublasSgemmStridedBatched");
+          return;
+        }
+      }
+      check_cublas(cublasGemmStridedBatchedEx(
+                       handle_, first, second, m, n, k, &alpha, a, cuda_type<Real>(), lda, stride_a, b,
+                       cuda_type<Real>(), ldb, stride_b, &beta, c, cuda_type<Out>(), ldc, stride_c, batch,
+                       uses_tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT),
+                   "cublasGemmStridedBatchedEx");
     }
   }
 
  private:
+  static constexpr cublasMath_t tensor_cores =
+      static_cast<cublasMath_t>(CUBLAS_DEFAULT_MATH | CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION);
+
+  void use(cublasMath_t wanted) {
+    if (wanted == set_) return;
+    check_cublas(cublasSetMathMode(handle_, wanted), "cublasSetMathMode");
+    set_ = wanted;
+  }
+
   cublasHandle_t handle_ = nullptr;
+  cublasMath_t set_ = CUBLAS_PEDANTIC_MATH;
+  math_mode mode_ = math_mode::full;
 };
 
 }  // namespace weft::inline v1::blas::detail
