@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The weft authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include <weft/execution/reduced.hpp>
 #include <weft/parameters/parameter_store.hpp>
 
 #include <Kokkos_Core.hpp>
@@ -170,4 +171,51 @@ TEST_CASE("parameter_store: gradients start at zero and are zeroed") {
   made.zero_gradients(space());
   Kokkos::fence();
   CHECK(made.gradient(entry)(3) == 0.0F);
+}
+
+TEST_CASE("parameter_store: copies in the type that layers compute in turn with the values") {
+  using mixed = weft::parameters::parameter_store<weft::bf16_mixed, space>;
+  static_assert(mixed::has_copies && !store::has_copies);
+  auto const is_copied = [](mixed const& from, auto const& which, int age) {
+    auto const value = from.value(which, age);
+    auto const copy = from.compute_value(which, age);
+    for (std::size_t index = 0; index < value.extent(0); ++index)
+      if (copy(index).bits != weft::bfloat16(value(index)).bits) return false;
+    return true;
+  };
+  mixed made;
+  made.add_stage(0, {normal("a", 3, 5), normal("b", 1, 64)});
+  made.keep_values(0, 3);
+  made.initialize(7);
+  store plain;
+  plain.add_stage(0, {normal("a", 3, 5), normal("b", 1, 64)});
+  plain.initialize(7);
+  auto const& entry = made.entries()[1];
+  CHECK(is_copied(made, entry, 0));
+  for (std::size_t index = 0; index < 64; ++index)
+    CHECK(made.value(entry)(index) == plain.value(plain.entries()[1])(index));
+  // Room for 64 and 64 numbers: three values, four moments, a gradient; and three copies of two bytes.
+  CHECK(made.bytes() == 128 * (8 * sizeof(float) + 3 * 2));
+  for (std::size_t index = 0; index < 64; ++index) {
+    made.next_value(entry)(index) = static_cast<float>(index) * 0.1F;
+    made.next_compute_value(entry)(index) = weft::bfloat16(made.next_value(entry)(index));
+  }
+  made.commit(0);
+  CHECK(made.value(entry)(10) == 1.0F);
+  CHECK(is_copied(made, entry, 0));
+  CHECK(is_copied(made, entry, 1));
+  made.roll_back();
+  CHECK(is_copied(made, entry, 0));
+  CHECK(made.value(entry)(10) == plain.value(plain.entries()[1])(10));
+  made.keep(space{}, entry);
+  made.commit(0);
+  CHECK(is_copied(made, entry, 0));
+  made.value(entry)(5) = 77.0F;
+  made.value(entry, 1)(5) = 78.0F;
+  CHECK(!is_copied(made, entry, 0));
+  made.refresh_copies();
+  CHECK(is_copied(made, entry, 0));
+  CHECK(is_copied(made, entry, 1));
+  // Without copies, the value itself is read.
+  CHECK(plain.compute_value(plain.entries()[0]).data() == plain.value(plain.entries()[0]).data());
 }

@@ -7,6 +7,7 @@
 #include <weft/execution/kokkos.hpp>
 #include <weft/execution/random.hpp>
 #include <weft/parameters/parameter_descriptor.hpp>
+#include <weft/plan/precision.hpp>
 
 #include <Kokkos_Core.hpp>
 
@@ -14,6 +15,7 @@
 #include <cstdint>
 #include <new>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -30,11 +32,21 @@ namespace weft::inline v1::parameters {
 /// One entry is one *use site*: a tied parameter that is used twice on this rank has two entries, each with its own
 /// gradient accumulator, since sites are added in one order wherever they live. Value and moments they share: those of
 /// the site that came first (`owner`), which STEP needs to write but once. Does not communicate.
+///
+/// `Real` is a type of numbers or a `precision`. Where layers compute in a narrower type than that of the weights,
+/// every value has a copy in it beside, which STEP writes in the same turn and which turns with the slots
+/// (`compute_value`).
 template <class Real, class Space>
 class parameter_store {
  public:
   using execution_space = Space;
-  using view_type = execution::flat_view<Real, Space>;
+  using numbers = precision_of<Real>;
+  using weight = typename numbers::weight;
+  using compute = typename numbers::compute;
+  using view_type = execution::flat_view<weight, Space>;  ///< of values, moments and gradients
+  using compute_view = execution::flat_view<compute, Space>;
+  /// Whether `compute_value` is memory of its own.
+  static constexpr bool has_copies = !std::is_same_v<weight, compute>;
 
   struct entry {
     parameter_descriptor descriptor;
@@ -47,7 +59,7 @@ class parameter_store {
     std::int64_t value_offset = 0;  ///< of its first element there
   };
 
-  /// Numbers of Real kept per parameter that owns its value: two values, a gradient, twice two moments.
+  /// Numbers of the weights' type kept per parameter that owns its value: two values, a gradient, twice two moments.
   static constexpr int copies = 7;
 
   explicit parameter_store(int gradient_groups = 1) : gradient_groups_(gradient_groups) {
@@ -82,7 +94,7 @@ class parameter_store {
     std::size_t const own_size = static_cast<std::size_t>(value_offset);
     stage_buffers made;
     for (int slot = 0; slot < 2; ++slot) {
-      made.value.emplace_back("weft::parameter_value", own_size);
+      made.add_value(own_size);
       made.first[slot] = storage("weft::first_moment", own_size);
       made.second[slot] = storage("weft::second_moment", own_size);
     }
@@ -97,8 +109,8 @@ class parameter_store {
   void keep_values(int stage, int count) {
     for (entry const& each : entries_) {
       if (each.stage != stage) continue;
-      auto& values = buffers_[static_cast<std::size_t>(each.buffer)].value;
-      while (static_cast<int>(values.size()) < count) values.emplace_back("weft::parameter_value", values[0].extent(0));
+      stage_buffers& kept = buffers_[static_cast<std::size_t>(each.buffer)];
+      while (static_cast<int>(kept.value.size()) < count) kept.add_value(kept.value[0].extent(0));
       return;
     }
   }
@@ -107,10 +119,13 @@ class parameter_store {
 
   /// Of all buffers, with what lies between tensors.
   [[nodiscard]] std::size_t bytes() const {
-    std::size_t numbers = 0;
-    for (stage_buffers const& each : buffers_)
-      numbers += (each.value.size() + 4) * each.value[0].extent(0) + each.gradient.size() * each.gradient[0].extent(0);
-    return numbers * sizeof(Real);
+    std::size_t sum = 0;
+    for (stage_buffers const& each : buffers_) {
+      sum += ((each.value.size() + 4) * each.value[0].extent(0) + each.gradient.size() * each.gradient[0].extent(0)) *
+             sizeof(weight);
+      sum += each.copy.size() * each.value[0].extent(0) * sizeof(compute);
+    }
+    return sum;
   }
 
   [[nodiscard]] std::vector<entry> const& entries() const { return entries_; }
@@ -118,9 +133,15 @@ class parameter_store {
   /// Flat views on one tensor. Those of the other version slot are what STEP writes. `age`: of how many STEPs before.
   [[nodiscard]] view_type value(entry const& which, int age = 0) const {
     auto const& from = values_in(which);
-    int const slots = static_cast<int>(from.value.size());
-    int const slot = from.newest >= age ? from.newest - age : from.newest - age + slots;
-    return view(from.value[static_cast<std::size_t>(slot)], which.value_offset, which);
+    return view(from.value[from.slot_of(age)], which.value_offset, which);
+  }
+  /// The same as layers read it: the value itself, or its copy in the type that they compute in.
+  [[nodiscard]] compute_view compute_value(entry const& which, int age = 0) const {
+    auto const& from = values_in(which);
+    if constexpr (has_copies)
+      return view(from.copy[from.slot_of(age)], which.value_offset, which);
+    else
+      return value(which, age);
   }
   [[nodiscard]] view_type first_moment(entry const& which) const {
     return view(values_in(which).first[values_in(which).current], which.value_offset, which);
@@ -141,6 +162,14 @@ class parameter_store {
   [[nodiscard]] int gradient_groups() const { return gradient_groups_; }
   [[nodiscard]] view_type next_value(entry const& which) const {
     return view(values_in(which).value[static_cast<std::size_t>(values_in(which).next())], which.value_offset, which);
+  }
+  /// What STEP writes beside; that of `next_value` itself where there are no copies.
+  [[nodiscard]] compute_view next_compute_value(entry const& which) const {
+    auto const& from = values_in(which);
+    if constexpr (has_copies)
+      return view(from.copy[static_cast<std::size_t>(from.next())], which.value_offset, which);
+    else
+      return next_value(which);
   }
   [[nodiscard]] view_type next_first_moment(entry const& which) const {
     return view(values_in(which).first[1 - values_in(which).current], which.value_offset, which);
@@ -167,6 +196,7 @@ class parameter_store {
   /// For entries that STEP leaves alone (frozen ones): the next state is the current one.
   void keep(Space const& space, entry const& which) const {
     Kokkos::deep_copy(space, next_value(which), value(which));
+    if constexpr (has_copies) Kokkos::deep_copy(space, next_compute_value(which), compute_value(which));
     Kokkos::deep_copy(space, next_first_moment(which), first_moment(which));
     Kokkos::deep_copy(space, next_second_moment(which), second_moment(which));
   }
@@ -180,13 +210,13 @@ class parameter_store {
   /// Queues on `space`; does not wait.
   void zero_gradients(Space const& space) const {
     for (stage_buffers const& each : buffers_)
-      for (storage const& gradient : each.gradient) Kokkos::deep_copy(space, gradient, Real(0));
+      for (storage const& gradient : each.gradient) Kokkos::deep_copy(space, gradient, weight(0));
   }
   /// The same of one stage.
   void zero_gradients(Space const& space, int stage) const {
     for (entry const& each : entries_) {
       if (each.stage != stage) continue;
-      for (storage const& gradient : of(each).gradient) Kokkos::deep_copy(space, gradient, Real(0));
+      for (storage const& gradient : of(each).gradient) Kokkos::deep_copy(space, gradient, weight(0));
       return;
     }
   }
@@ -195,38 +225,71 @@ class parameter_store {
   /// name, logical element), made on the host, so that all ranks, splits and backends start with the same bits.
   void initialize(std::uint64_t seed) const {
     for (entry const& each : entries_) {
-      std::vector<Real> host(static_cast<std::size_t>(each.elements), Real(0));
-      if (each.descriptor.init == initializer::ones) host.assign(host.size(), Real(1));
+      std::vector<weight> host(static_cast<std::size_t>(each.elements), weight(0));
+      if (each.descriptor.init == initializer::ones) host.assign(host.size(), weight(1));
       if (each.descriptor.init == initializer::normal) fill_normal(host, each.descriptor, seed);
       write(value(each), host.data());
     }
+    refresh_copies();
     for (stage_buffers const& each : buffers_) {
-      Kokkos::deep_copy(each.first[each.current], Real(0));
-      Kokkos::deep_copy(each.second[each.current], Real(0));
+      Kokkos::deep_copy(each.first[each.current], weight(0));
+      Kokkos::deep_copy(each.second[each.current], weight(0));
     }
   }
 
-  /// Copies between a view of this store and host memory of as many elements; wait until done.
-  static void read(view_type const& from, Real* host) { Kokkos::deep_copy(host_view(host, from.extent(0)), from); }
-  static void write(view_type const& to, Real const* host) {
-    Kokkos::deep_copy(to, const_host_view(host, to.extent(0)));
+  /// After values were written from outside: makes the copies that layers read again, of all ages. Through host memory;
+  /// waits until done. Nothing to do where there are none.
+  void refresh_copies() const {
+    if constexpr (has_copies) {
+      std::vector<weight> wide;
+      std::vector<compute> narrow;
+      for (entry const& each : entries_) {
+        if (each.owner >= 0) continue;
+        wide.resize(static_cast<std::size_t>(each.elements));
+        narrow.resize(static_cast<std::size_t>(each.elements));
+        for (int age = 0; age < values_of(each); ++age) {
+          read(value(each, age), wide.data());
+          for (std::size_t index = 0; index < wide.size(); ++index) narrow[index] = static_cast<compute>(wide[index]);
+          Kokkos::deep_copy(compute_value(each, age), host_numbers<compute const>(narrow.data(), narrow.size()));
+        }
+      }
+    }
+  }
+
+  /// Copies between a view of this store and host memory of as many elements; wait until done. `refresh_copies` follows
+  /// where values were written.
+  static void read(view_type const& from, weight* host) {
+    Kokkos::deep_copy(host_numbers<weight>(host, from.extent(0)), from);
+  }
+  static void write(view_type const& to, weight const* host) {
+    Kokkos::deep_copy(to, host_numbers<weight const>(host, to.extent(0)));
   }
 
  private:
-  using storage = Kokkos::View<Real*, Kokkos::LayoutRight, typename Space::memory_space>;
-  using host_view = Kokkos::View<Real*, Kokkos::LayoutRight, Kokkos::HostSpace, Kokkos::MemoryUnmanaged>;
-  using const_host_view = Kokkos::View<Real const*, Kokkos::LayoutRight, Kokkos::HostSpace, Kokkos::MemoryUnmanaged>;
+  template <class Number>
+  using storage_of = Kokkos::View<Number*, Kokkos::LayoutRight, typename Space::memory_space>;
+  using storage = storage_of<weight>;
+  template <class Number>
+  using host_numbers = Kokkos::View<Number*, Kokkos::LayoutRight, Kokkos::HostSpace, Kokkos::MemoryUnmanaged>;
 
   static constexpr std::int64_t alignment = 64;
 
   struct stage_buffers {
-    std::vector<storage> value;  // a ring: the newest, and from there backwards the older ones
+    std::vector<storage> value;             // a ring: the newest, and from there backwards the older ones
+    std::vector<storage_of<compute>> copy;  // of each value, where layers compute in another type
     storage first[2];
     storage second[2];
     std::vector<storage> gradient;  // one per group
     int newest = 0;                 // of the values
     int current = 0;                // of the moments
 
+    void add_value(std::size_t elements) {
+      value.emplace_back("weft::parameter_value", elements);
+      if constexpr (has_copies) copy.emplace_back("weft::parameter_copy", elements);
+    }
+    [[nodiscard]] std::size_t slot_of(int age) const {
+      return static_cast<std::size_t>(newest >= age ? newest - age : newest - age + static_cast<int>(value.size()));
+    }
     [[nodiscard]] int next() const { return newest + 1 < static_cast<int>(value.size()) ? newest + 1 : 0; }
     void turn() noexcept {
       newest = next();
@@ -244,8 +307,10 @@ class parameter_store {
   [[nodiscard]] stage_buffers const& values_in(entry const& which) const {
     return buffers_[static_cast<std::size_t>(which.value_buffer)];
   }
-  [[nodiscard]] static view_type view(storage const& buffer, std::int64_t offset, entry const& which) {
-    return view_type(buffer.data() + offset, static_cast<std::size_t>(which.elements));
+  template <class Number>
+  [[nodiscard]] static execution::flat_view<Number, Space> view(storage_of<Number> const& buffer, std::int64_t offset,
+                                                                entry const& which) {
+    return execution::flat_view<Number, Space>(buffer.data() + offset, static_cast<std::size_t>(which.elements));
   }
 
   /// The entry that owns the value of another use of the same parameter, or -1.
@@ -258,7 +323,7 @@ class parameter_store {
   }
 
   /// Four elements share one Philox counter (element / 4, hash of the name).
-  static void fill_normal(std::vector<Real>& host, parameter_descriptor const& descriptor, std::uint64_t seed) {
+  static void fill_normal(std::vector<weight>& host, parameter_descriptor const& descriptor, std::uint64_t seed) {
     std::uint64_t const name = random::hash(descriptor.name);
     for (std::size_t first = 0; first < host.size(); first += 4) {
       std::uint64_t const group = first / 4;
@@ -270,7 +335,7 @@ class parameter_store {
       random::pair const high = random::normal(drawn.word[2], drawn.word[3]);
       double const four[4] = {low.first, low.second, high.first, high.second};
       for (std::size_t lane = 0; lane < 4 && first + lane < host.size(); ++lane)
-        host[first + lane] = static_cast<Real>(descriptor.standard_deviation * four[lane]);
+        host[first + lane] = static_cast<weight>(descriptor.standard_deviation * four[lane]);
     }
   }
 

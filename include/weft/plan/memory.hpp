@@ -5,17 +5,19 @@
 #include <weft/collective/step_list.hpp>
 #include <weft/concepts/plannable_model.hpp>
 #include <weft/config.hpp>
+#include <weft/plan/precision.hpp>
 #include <weft/schedule/oldest_read.hpp>
 #include <weft/schedule/program_view.hpp>
 #include <weft/topology/partition.hpp>
 
 #include <cstdint>
+#include <type_traits>
 
 namespace weft::inline v1 {
 
 /// Bytes that one rank needs, by purpose.
 struct memory_needs {
-  std::int64_t parameters = 0;       ///< two version slots; of asynchronous programs as many as are read
+  std::int64_t parameters = 0;       ///< two version slots, with copies that layers read; of asynchronous programs more
   std::int64_t gradients = 0;        ///< one accumulator per use site
   std::int64_t optimizer = 0;        ///< two moments, two version slots each
   std::int64_t activations = 0;      ///< as many as the rank's slots
@@ -147,11 +149,15 @@ template <class Model, class Real = float, class Extents>
   requires plannable_model<Model, Extents>
 constexpr memory_needs memory_of_rank(schedule::program_view const& program, topology::partition const& layers,
                                       Extents const& largest, int rank, int gradient_groups = 1) {
+  using numbers = precision_of<Real>;
+  using compute = typename numbers::compute;
+  constexpr std::int64_t weight_bytes = std::int64_t{sizeof(typename numbers::weight)};
+  constexpr std::int64_t copy_bytes =
+      std::is_same_v<typename numbers::weight, compute> ? 0 : std::int64_t{sizeof(compute)};
   memory_needs needs;
-  std::int64_t const boundary = plan_detail::wire_bytes(static_cast<std::int64_t>(Model::boundary_elements(largest)) *
-                                                        std::int64_t{sizeof(Real)});
-  std::int64_t const gradient =
-      static_cast<std::int64_t>(Model::boundary_elements(largest)) * std::int64_t{sizeof(Real)};
+  auto const crossing = static_cast<std::int64_t>(Model::boundary_elements(largest));
+  std::int64_t const boundary = plan_detail::wire_bytes(crossing * std::int64_t{sizeof(typename numbers::wire)});
+  std::int64_t const gradient = crossing * std::int64_t{sizeof(compute)};
   std::int64_t one_layer = 0;
   for (int each = 0; each < program.stages() * program.graph.copies; ++each) {
     if (program.graph.rank_of_stage[each] != rank) continue;
@@ -163,10 +169,12 @@ constexpr memory_needs memory_of_rank(schedule::program_view const& program, top
     topology::layer_range const held = layers[stage];
     int const read = program.work.asynchronous ? schedule::oldest_read(program, stage, each / program.stages()) + 1 : 1;
     for (int layer = held.first; layer < held.last; ++layer) {
-      std::int64_t const parameters = plan_detail::held_parameters<Model>(layer) * std::int64_t{sizeof(Real)};
-      std::int64_t const valued =
-          parameters - plan_detail::shared_parameters<Model>(program, layers, rank, layer) * std::int64_t{sizeof(Real)};
-      needs.parameters += (read > 2 ? read : 2) * valued;
+      std::int64_t const held_numbers = plan_detail::held_parameters<Model>(layer);
+      std::int64_t const own_numbers =
+          held_numbers - plan_detail::shared_parameters<Model>(program, layers, rank, layer);
+      std::int64_t const parameters = held_numbers * weight_bytes;
+      std::int64_t const valued = own_numbers * weight_bytes;
+      needs.parameters += (read > 2 ? read : 2) * (valued + own_numbers * copy_bytes);
       if (program.work.backward) {
         needs.gradients += gradient_groups * parameters;
         needs.optimizer += 4 * valued;
@@ -175,12 +183,12 @@ constexpr memory_needs memory_of_rank(schedule::program_view const& program, top
         std::int64_t const scratch = collective::scratch_segments * collective::segment_bytes;
         needs.wire += parameters < scratch ? parameters : scratch;
       }
-      needs.activations += activation_slots * plan_detail::activation_bytes<Model, Real>(layer, largest);
-      std::int64_t const context = plan_detail::weight_context_bytes<Model, Real>(layer, largest);
+      needs.activations += activation_slots * plan_detail::activation_bytes<Model, compute>(layer, largest);
+      std::int64_t const context = plan_detail::weight_context_bytes<Model, compute>(layer, largest);
       needs.weight_contexts += slots.weight_context * context;
       // A layer's context holds the gradient of its input; B needs that of its output beside it.
       if (has_whole && context + gradient > one_layer) one_layer = context + gradient;
-      std::int64_t const workspace = plan_detail::workspace_bytes<Model, Real>(layer, largest);
+      std::int64_t const workspace = plan_detail::workspace_bytes<Model, compute>(layer, largest);
       if (workspace > needs.workspace) needs.workspace = workspace;
     }
     for (int edge = 0; edge < program.graph.edge_count; ++edge) {
@@ -194,7 +202,8 @@ constexpr memory_needs memory_of_rank(schedule::program_view const& program, top
   if (program.work.backward)
     needs.wire += (program.work.asynchronous ? plan_detail::tied_under_way<Model>(program, layers, rank)
                                              : plan_detail::tied_from_elsewhere<Model>(program, layers, rank)) *
-                  std::int64_t{sizeof(Real)};
+                  weight_bytes;
+  if constexpr (!std::is_same_v<compute, typename numbers::wire>) needs.workspace += 3 * gradient;
   return needs;
 }
 

@@ -8,6 +8,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <type_traits>
 
 namespace weft::inline v1::train {
 
@@ -21,10 +22,11 @@ struct adamw {
 
 /// One parameter tensor: reads state (w, m, v) and gradient, writes the next state into its other slot, so that a step
 /// can be taken back exactly. `scale` multiplies the gradient (clipping).
-template <class Real, class View>
+template <class Real, class View, class Copy>
 struct adamw_kernel {
   View value, first, second, gradient;
   View next_value, next_first, next_second;
+  Copy next_copy;  ///< of next_value in the type that layers compute in; next_value itself where that is its own
   Real learning_rate, beta1, beta2, epsilon, decay, scale;
   Real correction1, correction2;  ///< 1 / (1 - beta^t)
 
@@ -35,7 +37,10 @@ struct adamw_kernel {
     Real const update = (mean * correction1) / (root(square * correction2) + epsilon);
     next_first(index) = mean;
     next_second(index) = square;
-    next_value(index) = value(index) - learning_rate * (update + decay * value(index));
+    Real const next = value(index) - learning_rate * (update + decay * value(index));
+    next_value(index) = next;
+    if constexpr (!std::is_same_v<Copy, View>)
+      next_copy(index) = static_cast<typename Copy::non_const_value_type>(next);
   }
 
  private:
@@ -44,12 +49,12 @@ struct adamw_kernel {
 };
 
 /// Launches one AdamW step on one tensor. `step` counts from 1. Does not communicate, does not fence.
-template <class Space, class View>
+template <class Space, class View, class Copy>
 void adamw_step(Space const& space, adamw const& options, double learning_rate, std::int64_t step, double scale,
                 bool decays, View const& value, View const& first, View const& second, View const& gradient,
-                View const& next_value, View const& next_first, View const& next_second) {
+                View const& next_value, View const& next_first, View const& next_second, Copy const& next_copy) {
   using real = typename View::non_const_value_type;
-  adamw_kernel<real, View> const kernel{
+  adamw_kernel<real, View, Copy> const kernel{
       value,
       first,
       second,
@@ -57,6 +62,7 @@ void adamw_step(Space const& space, adamw const& options, double learning_rate, 
       next_value,
       next_first,
       next_second,
+      next_copy,
       static_cast<real>(learning_rate),
       static_cast<real>(options.beta1),
       static_cast<real>(options.beta2),

@@ -344,7 +344,7 @@ class asynchronous_stage {
     }
     adamw_step(space_, optimizer_, rate, applied, scale, entry.descriptor.decay, store().value(entry),
                store().first_moment(entry), store().second_moment(entry), gradient, store().next_value(entry),
-               store().next_first_moment(entry), store().next_second_moment(entry));
+               store().next_first_moment(entry), store().next_second_moment(entry), store().next_compute_value(entry));
   }
 
   /// Of one step in `shared_`: losses, squares of stages and tied parameters, which stages skipped.

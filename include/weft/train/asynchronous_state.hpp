@@ -163,6 +163,8 @@ void restore_carried(Trainer& trainer, carried_numbers const& numbers, Source&& 
       stage.store().write(detail::carried_view(trainer, entry, kind), host.data());
     }
   }
+  auto const lock = door.launch_lock();
+  stage.store().refresh_copies();
 }
 
 }  // namespace weft::inline v1::train

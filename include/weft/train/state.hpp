@@ -104,6 +104,8 @@ void restore_state(Trainer& trainer, bool moments, Source&& source) {
                   host.data());
     }
   }
+  auto const lock = trainer.door().launch_lock();
+  store.refresh_copies();
 }
 
 }  // namespace weft::inline v1::train

@@ -189,7 +189,7 @@ class training_stage {
       adamw_step(space_, optimizer_, update_.learning_rate, update_.optimizer_step, scale, entry.descriptor.decay,
                  store().value(entry), store().first_moment(entry), store().second_moment(entry),
                  store().gradient(entry), store().next_value(entry), store().next_first_moment(entry),
-                 store().next_second_moment(entry));
+                 store().next_second_moment(entry), store().next_compute_value(entry));
     }
     execution::fence(space_, "weft::step");
   }
