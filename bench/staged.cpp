@@ -8,8 +8,9 @@
 //     weft       transport::staged, with as large chunks
 //     automatic  transport::automatic, which has measured staging and plain MPI beforehand
 //
-// ratio = hand / weft (1 is as fast as by hand; the target is 0.95 from 4 MiB on), and automatic / the better of the
-// two that it chooses from, medians of the turns with quartiles.
+// ratio = hand / weft (1 is as fast as by hand; the target is 0.95 from 4 MiB on), and automatic / the one of the two
+// that it chooses from which has the lower median, medians of the turns with quartiles. The label is what it chose.
+// All of weft's are prepared as a pipeline does it: each size is an edge of its own, with a tag of its own.
 //
 //     mpiexec -n 2 staged
 
@@ -34,12 +35,15 @@ using clock_type = std::chrono::steady_clock;
 using weft::transport::request;
 
 constexpr std::size_t chunk = std::size_t{1} << 19;
-constexpr int tag = 1;
+constexpr int hand_tag = 1;
 constexpr std::size_t most = std::size_t{1} << 26;
+
+using host_bytes = Kokkos::View<char*, Kokkos::HostSpace>;  // at a cache line, as boundaries are
 
 weft::transport::mpi* world = nullptr;
 std::vector<weft::transport::way> ways;
 weft::transport::automatic* chooses = nullptr;
+char* body = nullptr;  // one for all, measured links included: from some places copies take twice as long
 
 void finish(MPI_Request& posted) {
   for (int is_done = 0;;) {
@@ -52,7 +56,7 @@ void finish(MPI_Request& posted) {
 /// Two chunks, one of which is copied while the other is sent.
 class hand_written {
  public:
-  hand_written() : buffers_{std::vector<char>(chunk), std::vector<char>(chunk)} {}
+  hand_written() : buffers_{host_bytes("hand", chunk), host_bytes("hand", chunk)} {}
 
   void send(char const* body, std::size_t bytes) {
     MPI_Request posted[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
@@ -61,8 +65,8 @@ class hand_written {
       std::size_t const part = std::min(chunk, bytes - done);
       finish(posted[turn]);
       std::memcpy(buffers_[turn].data(), body + done, part);
-      MPI_Isend(buffers_[turn].data(), static_cast<int>(part), MPI_BYTE, 1 - world->rank(), tag, world->communicator(),
-                &posted[turn]);
+      MPI_Isend(buffers_[turn].data(), static_cast<int>(part), MPI_BYTE, 1 - world->rank(), hand_tag,
+                world->communicator(), &posted[turn]);
     }
     finish(posted[0]);
     finish(posted[1]);
@@ -73,8 +77,8 @@ class hand_written {
     auto const ask = [&](int turn) {
       if (asked >= bytes) return;
       std::size_t const part = std::min(chunk, bytes - asked);
-      MPI_Irecv(buffers_[turn].data(), static_cast<int>(part), MPI_BYTE, 1 - world->rank(), tag, world->communicator(),
-                &posted[turn]);
+      MPI_Irecv(buffers_[turn].data(), static_cast<int>(part), MPI_BYTE, 1 - world->rank(), hand_tag,
+                world->communicator(), &posted[turn]);
       asked += part;
     };
     ask(0);
@@ -88,7 +92,7 @@ class hand_written {
   }
 
  private:
-  std::vector<char> buffers_[2];
+  host_bytes buffers_[2];
 };
 
 void meet() {
@@ -116,7 +120,7 @@ double measure(Send&& send, Receive&& receive) {
   return seconds;
 }
 
-double measure(weft::transport::endpoint& door, char* body, std::size_t bytes) {
+double measure(weft::transport::endpoint& door, char* body, std::size_t bytes, int tag) {
   int const peer = 1 - door.rank();
   auto const settle = [&](request posted) {
     while (!door.test(posted)) door.yield();
@@ -132,25 +136,27 @@ double measure(weft::transport::endpoint& door, char* body, std::size_t bytes) {
 
 void staged(benchmark::State& state) {
   auto const bytes = static_cast<std::size_t>(state.range(0));
-  std::vector<char> body(bytes, 'x');
-  static hand_written by_hand;
-  for (bool const sends : {false, true}) chooses->prepare_parts(sends, bytes, 1 - world->rank(), tag);
+  hand_written by_hand;
+  static int tag = hand_tag;
+  ++tag;
+  for (bool const sends : {false, true}) {
+    for (auto const& each : ways) each.door->prepare_parts(sends, bytes, 1 - world->rank(), tag);
+    chooses->prepare_parts(sends, bytes, 1 - world->rank(), tag);
+  }
   std::vector<double> mpi_s;
   std::vector<double> hand_s;
   std::vector<double> weft_s;
   std::vector<double> automatic_s;
   std::vector<double> ratio;
-  std::vector<double> automatic_ratio;
   int turn = 0;
   for (auto _ : state) {
     double times[4] = {};
     for (int each = 0; each < 4; ++each) {
       int const which = (each + turn) % 4;
-      if (which == 0) times[0] = measure(*ways[1].door, body.data(), bytes);
-      if (which == 1)
-        times[1] = measure([&] { by_hand.send(body.data(), bytes); }, [&] { by_hand.receive(body.data(), bytes); });
-      if (which == 2) times[2] = measure(*ways[0].door, body.data(), bytes);
-      if (which == 3) times[3] = measure(*chooses, body.data(), bytes);
+      if (which == 0) times[0] = measure(*ways[0].door, body, bytes, tag);
+      if (which == 1) times[1] = measure([&] { by_hand.send(body, bytes); }, [&] { by_hand.receive(body, bytes); });
+      if (which == 2) times[2] = measure(*ways[1].door, body, bytes, tag);
+      if (which == 3) times[3] = measure(*chooses, body, bytes, tag);
     }
     state.SetIterationTime(times[2]);
     if (turn++ < 4) continue;  // to warm up
@@ -159,8 +165,11 @@ void staged(benchmark::State& state) {
     weft_s.push_back(times[2]);
     automatic_s.push_back(times[3]);
     ratio.push_back(times[1] / times[2]);
-    automatic_ratio.push_back(times[3] / std::min(times[0], times[2]));
   }
+  // The better one of all turns: the better one of each turn would be the lucky one, which no choice can equal.
+  auto const& better = bench::quantile(mpi_s, 0.5) < bench::quantile(weft_s, 0.5) ? mpi_s : weft_s;
+  std::vector<double> automatic_ratio;
+  for (std::size_t each = 0; each < better.size(); ++each) automatic_ratio.push_back(automatic_s[each] / better[each]);
   auto const rate = [&](std::vector<double> const& seconds) {
     return static_cast<double>(bytes) / bench::quantile(seconds, 0.5) / 1e9;
   };
@@ -177,6 +186,7 @@ void staged(benchmark::State& state) {
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
+  Kokkos::initialize();
   int status = 0;
   {
     weft::transport::mpi door(MPI_COMM_WORLD);
@@ -187,9 +197,10 @@ int main(int argc, char** argv) {
       world = &door;
       weft::transport::staged<chunk, weft::transport::host_copies> by_chunks(door);
       weft::transport::device_aware direct(door, Kokkos::HostSpace::name());
-      ways = {{"staged", &by_chunks}, {"direct", &direct}};
-      std::vector<char> body(most);
-      auto const table = weft::transport::measure_links(door, ways, Kokkos::HostSpace::name(), body.data(), most);
+      ways = {{"direct", &direct}, {"staged", &by_chunks}};
+      host_bytes const bytes_to_move("body", most);
+      body = bytes_to_move.data();
+      auto const table = weft::transport::measure_links(door, ways, Kokkos::HostSpace::name(), body, most);
       weft::transport::automatic automatic(door, Kokkos::HostSpace::name(), ways, table);
       chooses = &automatic;
       for (std::size_t bytes = std::size_t{1} << 20; bytes <= most; bytes *= 4)
@@ -208,6 +219,7 @@ int main(int argc, char** argv) {
       }
     }
   }
+  Kokkos::finalize();
   MPI_Finalize();
   return status;
 }

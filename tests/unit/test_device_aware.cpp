@@ -188,7 +188,13 @@ TEST_CASE("link table: lines between measured points, and the quickest way for e
   CHECK(table.seconds(1, 0, 5000) == doctest::Approx(54.0));
   CHECK(table.best(1, 2, 1000) == 0);
   CHECK(table.best(1, 2, 4000) == 1);
+  CHECK(table.best(1, 2, 2000) == 0);  // 12 and 14
   CHECK(table.best(2, 2, 1000) == -1);
+  table.add(4, 0, {1000, 10.4});
+  table.add(4, 1, {1000, 10.6});
+  table.add(4, 2, {1000, 10.0});
+  CHECK(table.best(4, 3, 1000) == 0);  // as good as the quickest, and listed before it
+  CHECK(table.best(4, 2, 1000) == 0);
   CHECK_FALSE(table.knows(1, 2));
   table.add(3, 0, {1000, 9.0});
   table.add(3, 0, {2000, 8.0});  // noise

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <limits>
 #include <map>
 #include <string>
 #include <string_view>
@@ -54,13 +55,19 @@ class link_table {
     return bytes > high.bytes ? (std::max)(line, high.seconds) : line;
   }
 
-  /// The quickest of those that were measured, the first of equals; -1 where none was.
+  /// The first of those that were measured and take 5 % more than the quickest at most: so list what costs least
+  /// beside time first. -1 where none was.
   [[nodiscard]] int best(int peer, int ways, std::size_t bytes) const {
-    int found = -1;
+    constexpr double as_good = 1.05;  // no measurement of a busy machine is finer
+    double quickest = std::numeric_limits<double>::infinity();
     for (int each = 0; each < ways; ++each)
-      if (knows(peer, each) && (found < 0 || seconds(peer, each, bytes) < seconds(peer, found, bytes))) found = each;
-    return found;
+      if (knows(peer, each)) quickest = (std::min)(quickest, seconds(peer, each, bytes));
+    for (int each = 0; each < ways; ++each)
+      if (knows(peer, each) && seconds(peer, each, bytes) <= as_good * quickest) return each;
+    return -1;
   }
+
+  [[nodiscard]] std::vector<point> const& points(int peer, int way) const { return points_.at({peer, way}); }
 
  private:
   std::map<std::pair<int, int>, std::vector<point>> points_;  // by (peer, way), ascending in bytes
@@ -69,17 +76,18 @@ class link_table {
 struct link_measurement {
   std::vector<std::pair<int, int>> pairs =
       {};               ///< of ranks; empty: every rank and the next, and the last and the first
-  int repetitions = 7;  ///< the median of which is taken
+  int repetitions = 9;  ///< the lower quartile of which is taken: what others do on the machine only adds
   double deadline = default_deadline;
 };
 
 namespace detail {
 
-/// Seconds of one way, half of a median round trip; both ranks take part, the first one's clock counts.
-inline double time_of_way(endpoint& door, int peer, bool is_first, void* body, std::size_t bytes,
-                          link_measurement const& how) {
+/// Seconds of each of `ways`, half of a round trip; both ranks take part, the first one's clock counts. In turns, so
+/// that what others do on the machine meets all ways alike.
+inline std::vector<double> times_of_ways(std::vector<endpoint*> const& ways, int peer, bool is_first, void* body,
+                                         std::size_t bytes, link_measurement const& how) {
   using clock = std::chrono::steady_clock;
-  auto const move = [&](bool sends) {
+  auto const move = [&](endpoint& door, bool sends) {
     request posted = sends ? door.send_parts({nullptr, 0, body, bytes}, peer, schedule::tags::state)
                            : door.receive_parts({nullptr, 0, body, bytes}, peer, schedule::tags::state);
     auto const overdue = [&](double) {
@@ -95,15 +103,20 @@ inline double time_of_way(endpoint& door, int peer, bool is_first, void* body, s
       throw;
     }
   };
-  std::vector<double> times;
-  for (int turn = -2; turn < how.repetitions; ++turn) {  // two to warm up
-    auto const begin = clock::now();
-    move(is_first);
-    move(!is_first);
-    if (turn >= 0) times.push_back(std::chrono::duration<double>(clock::now() - begin).count() / 2.0);
+  std::vector<std::vector<double>> times(ways.size());
+  for (int turn = -2; turn < how.repetitions; ++turn)  // two to warm up
+    for (std::size_t each = 0; each < ways.size(); ++each) {
+      auto const begin = clock::now();
+      move(*ways[each], is_first);
+      move(*ways[each], !is_first);
+      if (turn >= 0) times[each].push_back(std::chrono::duration<double>(clock::now() - begin).count() / 2.0);
+    }
+  std::vector<double> quartiles;
+  for (auto& each : times) {
+    std::sort(each.begin(), each.end());
+    quartiles.push_back(each.empty() ? 0.0 : each[each.size() / 4]);
   }
-  std::sort(times.begin(), times.end());
-  return times[times.size() / 2];
+  return quartiles;
 }
 
 }  // namespace detail
@@ -124,27 +137,31 @@ inline link_table measure_links(endpoint& door, std::vector<way> const& ways, st
     bool const is_first = door.rank() == (std::min)(one, other);
     if (door.rank() == one || door.rank() == other) {
       int const peer = door.rank() == one ? other : one;
-      for (int each = 0; each < static_cast<int>(ways.size()); ++each) {
-        // What only one end has is no way.
-        endpoint& mine = *ways[static_cast<std::size_t>(each)].door;
-        char own = mine.moves_parts(peer, memory) ? 1 : 0;
-        char theirs = 0;
-        posted_messages messages(door, "the measuring of links", how.deadline);
-        messages.receive(&theirs, 1, peer, schedule::tags::state);
-        messages.send(&own, 1, peer, schedule::tags::state);
-        messages.settle();
-        if (own == 0 || theirs == 0) continue;
-        for (std::size_t size = 4096;; size *= 4) {
-          std::size_t const measured = (std::min)(size, bytes);
-          double seconds = detail::time_of_way(mine, peer, is_first, body, measured, how);
-          if (is_first)
-            messages.send(&seconds, sizeof(seconds), peer, schedule::tags::state);
-          else
-            messages.receive(&seconds, sizeof(seconds), peer, schedule::tags::state);
-          messages.settle();
-          table.add(peer, each, {measured, seconds});
-          if (size >= bytes) break;
+      std::vector<char> own;
+      std::vector<char> theirs(ways.size());
+      for (auto const& each : ways) own.push_back(each.door->moves_parts(peer, memory) ? 1 : 0);
+      posted_messages messages(door, "the measuring of links", how.deadline);
+      messages.receive(theirs.data(), theirs.size(), peer, schedule::tags::state);
+      messages.send(own.data(), own.size(), peer, schedule::tags::state);
+      messages.settle();
+      std::vector<endpoint*> common;  // what only one end has is no way
+      std::vector<int> indices;
+      for (std::size_t each = 0; each < ways.size(); ++each)
+        if (own[each] != 0 && theirs[each] != 0) {
+          common.push_back(ways[each].door);
+          indices.push_back(static_cast<int>(each));
         }
+      for (std::size_t size = 4096; !common.empty(); size *= 4) {
+        std::size_t const measured = (std::min)(size, bytes);
+        auto seconds = detail::times_of_ways(common, peer, is_first, body, measured, how);
+        if (is_first)
+          messages.send(seconds.data(), seconds.size() * sizeof(double), peer, schedule::tags::state);
+        else
+          messages.receive(seconds.data(), seconds.size() * sizeof(double), peer, schedule::tags::state);
+        messages.settle();
+        for (std::size_t each = 0; each < common.size(); ++each)
+          table.add(peer, indices[each], {measured, seconds[each]});
+        if (size >= bytes) break;
       }
     }
     char nothing = 0;  // nobody measures while others do

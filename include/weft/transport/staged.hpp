@@ -5,6 +5,7 @@
 #include <weft/config.hpp>
 #include <weft/error.hpp>
 #include <weft/transport/copies.hpp>
+#include <weft/transport/detail/chunk_pool.hpp>
 #include <weft/transport/detail/staged_link.hpp>
 #include <weft/transport/endpoint.hpp>
 #include <weft/transport/relay.hpp>
@@ -34,8 +35,8 @@ struct staged_options {
 ///     device                       copy 0 | copy 1 | copy 2 | copy 3
 ///
 /// T = bytes / min(copy, network) + a chunk's time at each of the others. Works between any two devices, vendors and
-/// MPIs, and on the host. Costs 2 * buffers_per_channel * channels * ChunkBytes of pinned memory per edge, and a copy
-/// more than a transport that reads the device itself (transport/device_aware.hpp).
+/// MPIs, and on the host. Costs 2 * buffers_per_channel * channels * (ChunkBytes + 1 KiB) of pinned memory per edge,
+/// and a copy more than a transport that reads the device itself (transport/device_aware.hpp).
 ///
 /// A door around another one: messages in parts are staged, everything else is the other's. Moves in `test` of any
 /// message, never waits, and allocates in `prepare_parts` alone (or at the first post, where that was not called). With
@@ -123,7 +124,7 @@ class staged final : public relay {
   [[nodiscard]] int channels() const { return static_cast<int>(channels_.size()); }
 
   /// Bytes of all chunk buffers so far.
-  [[nodiscard]] std::size_t buffer_bytes() const { return links_.size() * depth() * ChunkBytes; }
+  [[nodiscard]] std::size_t buffer_bytes() const { return pool_.bytes(); }
 
  private:
   using link = detail::staged_link<Copies>;
@@ -142,7 +143,7 @@ class staged final : public relay {
   link& link_of(bool is_send, int peer, int tag) {
     require(peer >= 0 && peer < inner().size(), "there is no rank " + std::to_string(peer), "check the placement");
     auto& found = links_[key{peer, tag, is_send}];
-    if (!found) found = std::make_unique<link>(channels_, copies_, ChunkBytes, depth(), is_send, peer, tag);
+    if (!found) found = std::make_unique<link>(channels_, copies_, pool_, ChunkBytes, depth(), is_send, peer, tag);
     return *found;
   }
 
@@ -157,6 +158,7 @@ class staged final : public relay {
   }
 
   Copies copies_;
+  detail::chunk_pool<Copies> pool_{copies_, ChunkBytes + detail::start_bytes};
   std::vector<int> peers_;
   int buffers_per_channel_;
   std::vector<endpoint*> channels_;

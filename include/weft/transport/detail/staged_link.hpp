@@ -4,13 +4,13 @@
 
 #include <weft/config.hpp>
 #include <weft/error.hpp>
+#include <weft/transport/detail/chunk_pool.hpp>
 #include <weft/transport/endpoint.hpp>
 
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <memory>
-#include <new>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,9 +31,15 @@ struct chunk_header {
 };
 static_assert(sizeof(chunk_header) == 64);
 
-/// Messages of one direction, peer and tag that go chunk by chunk through a ring of host buffers. Chunk c of the link's
-/// life uses buffer c mod depth and channel c mod channels. First in, first out: a message is cut into chunks once the
-/// one before is cut, and its chunks are received once those of the one before have been asked for.
+/// What a buffer holds beside a chunk: the header and the head, so that chunks are cut where the body's own multiples
+/// of a chunk are. Copies between addresses that differ by a few bytes more than a multiple of 4 KiB take twice as long
+/// (measured: docs/transports.md), and an MPI's own are copies, too.
+inline constexpr std::size_t start_bytes = 1024;
+
+/// Messages of one direction, peer and tag that go chunk by chunk through a ring of slots, each with a host buffer
+/// while a chunk is in it. Chunk c of the link's life uses slot c mod depth and channel c mod channels. First in, first
+/// out: a message is cut into chunks once the one before is cut, and its chunks are received once those of the one
+/// before have been asked for.
 ///
 /// Where both ends have said how long messages may be, all have as many chunks as the longest (some of them empty), so
 /// that receives are posted before the first chunk has come; otherwise that one says how many follow.
@@ -56,16 +62,17 @@ class staged_link {
     [[nodiscard]] bool is_done() const { return is_known && done == chunks; }
   };
 
-  staged_link(std::vector<endpoint*> const& channels, Copies& copies, std::size_t chunk_bytes, std::size_t depth,
-              bool is_send, int peer, int tag)
+  staged_link(std::vector<endpoint*> const& channels, Copies& copies, chunk_pool<Copies>& pool, std::size_t chunk_bytes,
+              std::size_t depth, bool is_send, int peer, int tag)
       : channels_(channels),
         copies_(copies),
+        pool_(pool),
         chunk_bytes_(chunk_bytes),
         is_send_(is_send),
         peer_(peer),
-        tag_(tag) {
-    slots_.reserve(depth);
-    for (std::size_t index = 0; index < depth; ++index) slots_.emplace_back(copies.make_host_buffer(chunk_bytes));
+        tag_(tag),
+        slots_(depth) {
+    pool.grow(depth);
     grow();
   }
   staged_link(staged_link const&) = delete;
@@ -81,17 +88,17 @@ class staged_link {
   /// Puts a message at the end of the queue.
   transfer* post(unsigned char* head, std::size_t head_bytes, unsigned char* body, std::size_t body_bytes) {
     if (is_broken_) fail("an earlier message was given up");
-    if (sizeof(chunk_header) + head_bytes > chunk_bytes_)
-      fail("a head of " + std::to_string(head_bytes) + " bytes does not fit into a chunk of " +
-           std::to_string(chunk_bytes_) + " bytes; choose larger chunks");
+    if (begin_of_body(head_bytes) > start_bytes)
+      fail("a head of " + std::to_string(head_bytes) + " bytes came where " +
+           std::to_string(start_bytes - sizeof(chunk_header)) + " are the most; put the rest into the body");
     if (free_ == nullptr) grow();
     transfer* const mine = std::exchange(free_, free_->next);
     *mine = {this, head, body, head_bytes, body_bytes};
     mine->is_known = is_send_;
     if (is_expected_)
-      mine->chunks = chunks_of(head_bytes, (std::max)(most_bytes_, is_send_ ? body_bytes : 0));
+      mine->chunks = chunks_of((std::max)(most_bytes_, is_send_ ? body_bytes : 0));
     else if (is_send_)
-      mine->chunks = chunks_of(head_bytes, body_bytes);
+      mine->chunks = chunks_of(body_bytes);
     transfer** end = &first_;
     while (*end != nullptr) end = &(*end)->next;
     *end = mine;
@@ -125,18 +132,20 @@ class staged_link {
   void give_up() noexcept {
     if (is_broken_) return;
     is_broken_ = true;
-    bool is_free = true;
     for (auto& each : slots_) {
-      is_free = channel_of(each).abandon(each.pending) && is_free;
+      if (each.buffer == nullptr) continue;
+      bool const is_free = channel_of(each).abandon(each.pending);
       while (!copies_.is_done(each.copy)) channels_[0]->yield();
+      if (is_free)
+        give_back(each);
+      else
+        pool_.lose(std::exchange(each.buffer, nullptr));
     }
-    if (!is_free) static_cast<void>(new (std::nothrow) std::vector<slot>(std::move(slots_)));
   }
 
  private:
   struct slot {
-    explicit slot(typename Copies::host_buffer&& made) : buffer(std::move(made)) {}
-    typename Copies::host_buffer buffer;
+    typename Copies::host_buffer* buffer = nullptr;
     request pending;
     std::uint64_t copy = 0;
     std::size_t bytes = 0;  // of the message to be sent
@@ -148,24 +157,24 @@ class staged_link {
     std::size_t bytes = 0;
   };
 
-  [[nodiscard]] std::size_t first_room(std::size_t head_bytes) const {
-    return chunk_bytes_ - sizeof(chunk_header) - head_bytes;
+  /// In the first chunk: at a cache line, as bodies are.
+  static constexpr std::size_t begin_of_body(std::size_t head_bytes) {
+    return (sizeof(chunk_header) + head_bytes + 63) / 64 * 64;
   }
-  [[nodiscard]] std::size_t chunks_of(std::size_t head_bytes, std::size_t body_bytes) const {
-    std::size_t const first = first_room(head_bytes);
-    return body_bytes <= first ? 1 : 1 + (body_bytes - first + chunk_bytes_ - 1) / chunk_bytes_;
+  [[nodiscard]] std::size_t chunks_of(std::size_t body_bytes) const {
+    return body_bytes == 0 ? 1 : (body_bytes + chunk_bytes_ - 1) / chunk_bytes_;
   }
   [[nodiscard]] piece piece_of(transfer const& message, std::size_t index) const {
-    std::size_t const first = first_room(message.head_bytes);
-    if (index == 0) return {0, (std::min)(first, message.body_bytes)};
-    std::size_t const begin = (std::min)(first + (index - 1) * chunk_bytes_, message.body_bytes);
+    std::size_t const begin = (std::min)(index * chunk_bytes_, message.body_bytes);
     return {begin, (std::min)(chunk_bytes_, message.body_bytes - begin)};
   }
 
   [[nodiscard]] slot& slot_of(std::size_t chunk) { return slots_[chunk % slots_.size()]; }
   [[nodiscard]] endpoint& channel(std::size_t chunk) { return *channels_[chunk % channels_.size()]; }
-  /// The depth is a multiple of the channels, so a buffer belongs to one channel.
+  /// The depth is a multiple of the channels, so a slot belongs to one channel.
   [[nodiscard]] endpoint& channel_of(slot const& each) { return channel(static_cast<std::size_t>(&each - &slots_[0])); }
+
+  void give_back(slot& done) noexcept { pool_.give_back(std::exchange(done.buffer, nullptr)); }
 
   /// Chunks done_ .. asked_ - 1 are being sent, and at most one more is being copied: the host is free for the others
   /// while the device fills it.
@@ -173,13 +182,14 @@ class staged_link {
     for (bool has_moved = true; has_moved;) {
       has_moved = false;
       while (done_ < asked_ && channel(done_).test(slot_of(done_).pending)) {
+        give_back(slot_of(done_));
         ++slot_of(done_).owner->done;
         ++done_;
         has_moved = true;
       }
       if (asked_ < cut_ && copies_.is_done(slot_of(asked_).copy)) {
         slot& next = slot_of(asked_);
-        next.pending = channel(asked_).send(next.buffer.data(), next.bytes, peer_, tag_);
+        next.pending = channel(asked_).send(next.buffer->data(), next.bytes, peer_, tag_);
         ++asked_;
         has_moved = true;
       }
@@ -193,7 +203,8 @@ class staged_link {
   void cut() {
     transfer& message = *asking_;
     slot& next = slot_of(cut_);
-    unsigned char* target = next.buffer.data();
+    next.buffer = pool_.take();
+    unsigned char* target = next.buffer->data();
     piece const part = piece_of(message, message.asked);
     next.bytes = part.bytes;
     if (message.asked == 0) {
@@ -205,8 +216,8 @@ class staged_link {
                                 message.chunks};
       std::memcpy(target, &header, sizeof(header));
       if (message.head_bytes > 0) std::memcpy(target + sizeof(header), message.head, message.head_bytes);
-      target += sizeof(header) + message.head_bytes;
-      next.bytes += sizeof(header) + message.head_bytes;
+      target += begin_of_body(message.head_bytes);
+      next.bytes += begin_of_body(message.head_bytes);
     }
     next.owner = &message;
     next.copy = part.bytes > 0 ? copies_.to_host(target, message.body + part.begin, part.bytes) : 0;
@@ -219,6 +230,7 @@ class staged_link {
     for (bool has_moved = true; has_moved;) {
       has_moved = false;
       while (done_ < come_ && copies_.is_done(slot_of(done_).copy)) {
+        give_back(slot_of(done_));
         ++slot_of(done_).owner->done;
         ++done_;
         has_moved = true;
@@ -246,9 +258,10 @@ class staged_link {
         continue;
       }
       slot& next = slot_of(asked_);
+      next.buffer = pool_.take();
       next.owner = &message;
       next.index = message.asked++;
-      next.pending = channel(asked_).receive(next.buffer.data(), chunk_bytes_, peer_, tag_);
+      next.pending = channel(asked_).receive(next.buffer->data(), chunk_bytes_ + start_bytes, peer_, tag_);
       ++asked_;
     }
   }
@@ -256,7 +269,7 @@ class staged_link {
   void read_header(slot& first, std::size_t bytes) {
     transfer& message = *first.owner;
     chunk_header header;
-    if (bytes >= sizeof(header)) std::memcpy(&header, first.buffer.data(), sizeof(header));
+    if (bytes >= sizeof(header)) std::memcpy(&header, first.buffer->data(), sizeof(header));
     if (bytes < sizeof(header) || header.magic != chunk_header::right_magic)
       fail("a message came that was not staged; both ends must stage");
     if (header.chunk_bytes != chunk_bytes_ || header.channels != channels_.size())
@@ -278,8 +291,8 @@ class staged_link {
   void take(slot& from, std::size_t bytes) {
     transfer& message = *from.owner;
     piece const part = piece_of(message, from.index);
-    unsigned char const* source = from.buffer.data();
-    std::size_t const before = from.index == 0 ? sizeof(chunk_header) + message.head_bytes : 0;
+    unsigned char const* source = from.buffer->data();
+    std::size_t const before = from.index == 0 ? begin_of_body(message.head_bytes) : 0;
     if (bytes != before + part.bytes)
       fail("a chunk of " + std::to_string(bytes) + " bytes came where " + std::to_string(before + part.bytes) +
            " are right; both ends must stage alike");
@@ -306,6 +319,7 @@ class staged_link {
 
   std::vector<endpoint*> const& channels_;
   Copies& copies_;
+  chunk_pool<Copies>& pool_;
   std::size_t chunk_bytes_;
   bool is_send_;
   int peer_;
