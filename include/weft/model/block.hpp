@@ -3,6 +3,7 @@
 #pragma once
 
 #include <weft/config.hpp>
+#include <weft/execution/reduced.hpp>
 #include <weft/model/arena.hpp>
 #include <weft/model/attention.hpp>
 #include <weft/model/dropout.hpp>
@@ -25,25 +26,25 @@ namespace weft::inline v1::model {
 /// between attention and MLP; normalised rows and GELU outputs are made again instead.
 template <class Real>
 struct block_saved {
-  Real* mean_1;
-  Real* rstd_1;
-  Real* qkv;     ///< [tokens][3 width]
-  Real* logsum;  ///< [sequences][heads][length]
-  Real* mixed;   ///< attention's output [tokens][width]
-  Real* middle;  ///< [tokens][width]
-  Real* mean_2;
-  Real* rstd_2;
+  execution::wide<Real>* mean_1;
+  execution::wide<Real>* rstd_1;
+  Real* qkv;                      ///< [tokens][3 width]
+  execution::wide<Real>* logsum;  ///< [sequences][heads][length]
+  Real* mixed;                    ///< attention's output [tokens][width]
+  Real* middle;                   ///< [tokens][width]
+  execution::wide<Real>* mean_2;
+  execution::wide<Real>* rstd_2;
   Real* hidden;  ///< before GELU [tokens][4 width]
 
   constexpr block_saved(arena& memory, extents size, int width, int heads)
-      : mean_1(memory.take<Real>(size.tokens())),
-        rstd_1(memory.take<Real>(size.tokens())),
+      : mean_1(memory.take<execution::wide<Real>>(size.tokens())),
+        rstd_1(memory.take<execution::wide<Real>>(size.tokens())),
         qkv(memory.take<Real>(3 * size.tokens() * width)),
-        logsum(memory.take<Real>(size.tokens() * heads)),
+        logsum(memory.take<execution::wide<Real>>(size.tokens() * heads)),
         mixed(memory.take<Real>(size.tokens() * width)),
         middle(memory.take<Real>(size.tokens() * width)),
-        mean_2(memory.take<Real>(size.tokens())),
-        rstd_2(memory.take<Real>(size.tokens())),
+        mean_2(memory.take<execution::wide<Real>>(size.tokens())),
+        rstd_2(memory.take<execution::wide<Real>>(size.tokens())),
         hidden(memory.take<Real>(4 * size.tokens() * width)) {}
 };
 

@@ -5,6 +5,7 @@
 #include <weft/config.hpp>
 #include <weft/execution/kokkos.hpp>
 #include <weft/execution/random.hpp>
+#include <weft/execution/reduced.hpp>
 #include <weft/model/layer_context.hpp>
 
 #include <Kokkos_Core.hpp>
@@ -56,7 +57,7 @@ namespace kernels {
 template <class Real>
 struct apply_dropout {
   static constexpr char const* label = "weft::dropout";
-  dropout_mask<Real> mask;
+  dropout_mask<execution::wide<Real>> mask;
   Real const* in;
   Real const* residual;
   Real* out;
@@ -73,8 +74,9 @@ struct apply_dropout {
     for (std::int64_t c = begin; c < end; ++c) {
       std::int64_t const element = first + c;
       if (c == begin || element % 4 == 0) drawn = mask.draw(sequence, element / 4);
-      Real const kept = mask.factor(drawn, element) * in[row * cut.columns + c];
-      out[row * cut.columns + c] = residual == nullptr ? kept : residual[row * cut.columns + c] + kept;
+      execution::wide<Real> const kept = mask.factor(drawn, element) * execution::widen(in[row * cut.columns + c]);
+      out[row * cut.columns + c] =
+          static_cast<Real>(residual == nullptr ? kept : execution::widen(residual[row * cut.columns + c]) + kept);
     }
   }
 };
@@ -88,8 +90,8 @@ struct dropout {
                     Real const* residual, Real* out) {
     auto const cut = execution::cut_row<Space>(columns);
     execution::for_each(context.space(), context.tokens() * cut.pieces(),
-                        kernels::apply_dropout<Real>{dropout_mask<Real>::make(context.dropout, site), in, residual, out,
-                                                     context.size.sequence_length, cut});
+                        kernels::apply_dropout<Real>{dropout_mask<execution::wide<Real>>::make(context.dropout, site),
+                                                     in, residual, out, context.size.sequence_length, cut});
   }
 
   /// The gradient before the mask: `grad` itself without dropout, else a masked copy in the workspace.

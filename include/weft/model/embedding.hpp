@@ -4,6 +4,7 @@
 
 #include <weft/config.hpp>
 #include <weft/execution/kokkos.hpp>
+#include <weft/execution/reduced.hpp>
 #include <weft/model/dropout.hpp>
 #include <weft/model/gpt_size.hpp>
 #include <weft/model/layer_context.hpp>
@@ -39,7 +40,8 @@ struct embed {
     if constexpr (HasPositions) {
       Real const* WEFT_RESTRICT const position = position_table + (row % length) * cut.columns;
       WEFT_INDEPENDENT
-      for (std::int64_t c = begin; c < end; ++c) to[c] = token[c] + position[c];
+      for (std::int64_t c = begin; c < end; ++c)
+        to[c] = static_cast<Real>(execution::widen(token[c]) + execution::widen(position[c]));
     } else {
       WEFT_INDEPENDENT
       for (std::int64_t c = begin; c < end; ++c) to[c] = token[c];
@@ -54,7 +56,7 @@ struct scatter_rows {
   static constexpr char const* label = "weft::embedding_scatter";
   std::int32_t const* ids;
   Real const* grad;
-  Real* grad_table;
+  execution::wide<Real>* grad_table;
   std::int64_t rows;
   std::int64_t length;
   execution::column_cut cut;
@@ -65,9 +67,9 @@ struct scatter_rows {
     for (std::int64_t r = 0; r < rows; ++r) {
       std::int64_t const row = ids != nullptr ? ids[r] : r % length;
       Real const* WEFT_RESTRICT const from = grad + r * cut.columns;
-      Real* WEFT_RESTRICT const to = grad_table + row * cut.columns;
+      execution::wide<Real>* WEFT_RESTRICT const to = grad_table + row * cut.columns;
       WEFT_INDEPENDENT
-      for (std::int64_t c = begin; c < end; ++c) to[c] += from[c];
+      for (std::int64_t c = begin; c < end; ++c) to[c] += execution::widen(from[c]);
     }
   }
 };

@@ -5,6 +5,7 @@
 #include <weft/config.hpp>
 #include <weft/execution/kokkos.hpp>
 #include <weft/execution/math.hpp>
+#include <weft/execution/reduced.hpp>
 #include <weft/model/layer_context.hpp>
 
 #include <Kokkos_Core.hpp>
@@ -50,9 +51,9 @@ struct bias_gelu {
     Real* WEFT_RESTRICT const g = out + row * cut.columns;
     WEFT_INDEPENDENT
     for (std::int64_t c = begin; c < end; ++c) {
-      Real const biased = a[c] + add[c];
+      Real const biased = static_cast<Real>(execution::widen(a[c]) + execution::widen(add[c]));
       a[c] = biased;
-      g[c] = gelu_value<Real>(biased).value;
+      g[c] = static_cast<Real>(gelu_value<execution::wide<Real>>(execution::widen(biased)).value);
     }
   }
 };
@@ -75,9 +76,9 @@ struct gelu_backward {
     Real* WEFT_RESTRICT const g = again + row * cut.columns;
     WEFT_INDEPENDENT
     for (std::int64_t c = begin; c < end; ++c) {
-      gelu_value<Real> const at(a[c]);
-      d[c] *= at.slope;
-      g[c] = at.value;
+      gelu_value<execution::wide<Real>> const at(execution::widen(a[c]));
+      d[c] = static_cast<Real>(execution::widen(d[c]) * at.slope);
+      g[c] = static_cast<Real>(at.value);
     }
   }
 };

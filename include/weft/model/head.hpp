@@ -3,6 +3,7 @@
 #pragma once
 
 #include <weft/config.hpp>
+#include <weft/execution/reduced.hpp>
 #include <weft/model/arena.hpp>
 #include <weft/model/cross_entropy.hpp>
 #include <weft/model/gpt_size.hpp>
@@ -20,15 +21,15 @@ namespace weft::inline v1::model {
 /// `logits` [tokens][vocabulary]; I turns them into their gradient, in place.
 template <class Real>
 struct head_saved {
-  Real* mean;
-  Real* rstd;
-  Real* logsum;
+  execution::wide<Real>* mean;
+  execution::wide<Real>* rstd;
+  execution::wide<Real>* logsum;
   Real* logits;
 
   constexpr head_saved(arena& memory, extents size, int vocabulary)
-      : mean(memory.take<Real>(size.tokens())),
-        rstd(memory.take<Real>(size.tokens())),
-        logsum(memory.take<Real>(size.tokens())),
+      : mean(memory.take<execution::wide<Real>>(size.tokens())),
+        rstd(memory.take<execution::wide<Real>>(size.tokens())),
+        logsum(memory.take<execution::wide<Real>>(size.tokens())),
         logits(memory.take<Real>(size.tokens() * vocabulary)) {}
 };
 
@@ -103,8 +104,7 @@ struct head {
     auto const& value = context.parameters.value;
     Real* const normed = inner.workspace.template take<Real>(rows * Size.width);
     layer_norm::forward(inner, rows, Size.width, in, value[0], value[1], normed, kept.mean, kept.rstd);
-    projection::forward(inner, rows, Size.width, Size.vocabulary, normed, value[2], Real(0), kept.logits,
-                        Size.vocabulary);
+    projection::forward(inner, rows, Size.width, Size.vocabulary, normed, value[2], 0, kept.logits, Size.vocabulary);
     cross_entropy::forward(inner, rows, Size.vocabulary, kept.logits, kept.logsum);
   }
 
@@ -118,8 +118,8 @@ struct head {
     std::int64_t const rows = context.tokens();
     auto const& value = context.parameters.value;
     cross_entropy::backward(context, rows, Size.vocabulary, from.logits, from.logsum);
-    projection::backward_input(context, rows, Size.width, Size.vocabulary, from.logits, Size.vocabulary, value[2],
-                               Real(0), to.grad_normed);
+    projection::backward_input(context, rows, Size.width, Size.vocabulary, from.logits, Size.vocabulary, value[2], 0,
+                               to.grad_normed);
     layer_norm::backward_input<Real, Space>(context, rows, Size.width, in, value[0], value[1], from.mean, from.rstd,
                                             to.grad_normed, nullptr, grad_in, to.normed);
   }

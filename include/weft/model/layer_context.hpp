@@ -5,6 +5,7 @@
 #include <weft/config.hpp>
 #include <weft/execution/blas.hpp>
 #include <weft/execution/kokkos.hpp>
+#include <weft/execution/reduced.hpp>
 #include <weft/model/arena.hpp>
 #include <weft/model/token_batch.hpp>
 #include <weft/pipeline/stage_context.hpp>
@@ -19,7 +20,7 @@ struct layer_parameters {
   static constexpr int most = 16;
 
   Real const* value[most] = {};
-  Real* gradient[most] = {};
+  execution::wide<Real>* gradient[most] = {};  ///< added up in float where numbers have 16 bits
 };
 
 /// What decides a dropout mask, beside the element: never the rank, the stage or the micro-batch.
@@ -43,7 +44,7 @@ struct layer_context {
   std::int32_t const* inputs = nullptr;
   std::int32_t const* targets = nullptr;
   double* loss_sum = nullptr;   ///< where the head leaves this micro-batch's sum of -log p
-  double gradient_scale = 1.0;  ///< 1 / counted tokens of the whole batch
+  double gradient_scale = 1.0;  ///< 1 / counted tokens of the whole batch, times the loss scale
   dropout_keys dropout;
 
   [[nodiscard]] Space const& space() const { return stage.space(); }

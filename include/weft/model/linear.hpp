@@ -5,11 +5,13 @@
 #include <weft/config.hpp>
 #include <weft/execution/blas.hpp>
 #include <weft/execution/kokkos.hpp>
+#include <weft/execution/reduced.hpp>
 #include <weft/model/layer_context.hpp>
 
 #include <Kokkos_Core.hpp>
 
 #include <cstdint>
+#include <type_traits>
 
 namespace weft::inline v1::model {
 
@@ -33,7 +35,8 @@ struct fill_rows {
     if constexpr (HasResidual) {
       Real const* WEFT_RESTRICT const from = residual + row * cut.columns;
       WEFT_INDEPENDENT
-      for (std::int64_t c = begin; c < end; ++c) to[c] = from[c] + add[c];
+      for (std::int64_t c = begin; c < end; ++c)
+        to[c] = static_cast<Real>(execution::widen(from[c]) + execution::widen(add[c]));
     } else {
       WEFT_INDEPENDENT
       for (std::int64_t c = begin; c < end; ++c) to[c] = add[c];
@@ -46,18 +49,18 @@ template <class Real>
 struct add_columns {
   static constexpr char const* label = "weft::bias_gradient";
   Real const* data;
-  Real* sum;
+  execution::wide<Real>* sum;
   std::int64_t rows;
   execution::column_cut cut;
 
   KOKKOS_INLINE_FUNCTION void operator()(std::int64_t piece) const {
     std::int64_t const begin = cut.begin(piece);
     std::int64_t const end = cut.end(piece);
-    Real* WEFT_RESTRICT const to = sum;
+    execution::wide<Real>* WEFT_RESTRICT const to = sum;
     for (std::int64_t r = 0; r < rows; ++r) {
       Real const* WEFT_RESTRICT const from = data + r * cut.columns;
       WEFT_INDEPENDENT
-      for (std::int64_t c = begin; c < end; ++c) to[c] += from[c];
+      for (std::int64_t c = begin; c < end; ++c) to[c] += execution::widen(from[c]);
     }
   }
 };
@@ -72,7 +75,7 @@ struct linear {
                       std::int64_t outputs, Real const* in, Real const* weight, Real const* bias, Real* out) {
     auto const cut = execution::cut_row<Space>(outputs);
     execution::for_each(context.space(), rows * cut.pieces(), kernels::fill_rows<Real, false>{bias, nullptr, out, cut});
-    multiply(context, rows, inputs, outputs, in, weight, Real(1), out);
+    multiply(context, rows, inputs, outputs, in, weight, 1, out);
   }
 
   /// y = residual + b + x W.
@@ -82,14 +85,15 @@ struct linear {
                                Real const* residual, Real* out) {
     auto const cut = execution::cut_row<Space>(outputs);
     execution::for_each(context.space(), rows * cut.pieces(), kernels::fill_rows<Real, true>{bias, residual, out, cut});
-    multiply(context, rows, inputs, outputs, in, weight, Real(1), out);
+    multiply(context, rows, inputs, outputs, in, weight, 1, out);
   }
 
   /// y = x W + beta y.
   template <class Real, class Space>
   static void multiply(layer_context<Real, Space> const& context, std::int64_t rows, std::int64_t inputs,
-                       std::int64_t outputs, Real const* in, Real const* weight, Real beta, Real* out) {
-    blas::gemm<Space, Real>(context.blas, blas::transpose::no, blas::transpose::no, rows, outputs, inputs, Real(1),
+                       std::int64_t outputs, Real const* in, Real const* weight,
+                       std::type_identity_t<execution::wide<Real>> beta, Real* out) {
+    blas::gemm<Space, Real>(context.blas, blas::transpose::no, blas::transpose::no, rows, outputs, inputs, 1,
                             {in, inputs}, {weight, outputs}, beta, {out, outputs});
     context.stage.progress();
   }
@@ -97,19 +101,20 @@ struct linear {
   template <class Real, class Space>
   static void backward_input(layer_context<Real, Space> const& context, std::int64_t rows, std::int64_t inputs,
                              std::int64_t outputs, Real const* grad_out, Real const* weight, Real* grad_in) {
-    blas::gemm<Space, Real>(context.blas, blas::transpose::no, blas::transpose::yes, rows, inputs, outputs, Real(1),
-                            {grad_out, outputs}, {weight, outputs}, Real(0), {grad_in, inputs});
+    blas::gemm<Space, Real>(context.blas, blas::transpose::no, blas::transpose::yes, rows, inputs, outputs, 1,
+                            {grad_out, outputs}, {weight, outputs}, 0, {grad_in, inputs});
     context.stage.progress();
   }
 
   /// Adds to grad_weight and grad_bias.
   template <class Real, class Space>
   static void backward_weight(layer_context<Real, Space> const& context, std::int64_t rows, std::int64_t inputs,
-                              std::int64_t outputs, Real const* in, Real const* grad_out, Real* grad_weight,
-                              Real* grad_bias) {
+                              std::int64_t outputs, Real const* in, Real const* grad_out,
+                              execution::wide<Real>* grad_weight, execution::wide<Real>* grad_bias) {
     if (rows == 0) return;
-    blas::gemm<Space, Real>(context.blas, blas::transpose::yes, blas::transpose::no, inputs, outputs, rows, Real(1),
-                            {in, inputs}, {grad_out, outputs}, Real(1), {grad_weight, outputs});
+    blas::gemm<Space, Real, execution::wide<Real>>(context.blas, blas::transpose::yes, blas::transpose::no, inputs,
+                                                   outputs, rows, 1, {in, inputs}, {grad_out, outputs}, 1,
+                                                   {grad_weight, outputs});
     auto const cut = execution::cut_columns(context.space(), outputs);
     execution::for_each(context.space(), cut.pieces(), kernels::add_columns<Real>{grad_out, grad_bias, rows, cut});
     context.stage.progress();

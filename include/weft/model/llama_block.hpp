@@ -3,6 +3,7 @@
 #pragma once
 
 #include <weft/config.hpp>
+#include <weft/execution/reduced.hpp>
 #include <weft/model/arena.hpp>
 #include <weft/model/attention.hpp>
 #include <weft/model/layer_context.hpp>
@@ -26,24 +27,24 @@ namespace weft::inline v1::model {
 /// are made again instead.
 template <class Real>
 struct llama_block_saved {
-  Real* rstd_1;
-  Real* turns;   ///< cosines and sines [length][head width]
-  Real* qkv;     ///< [tokens][width + 2 kv width]
-  Real* logsum;  ///< [sequences][heads][length]
-  Real* mixed;   ///< attention's output [tokens][width]
-  Real* middle;  ///< residual stream between attention and MLP [tokens][width]
-  Real* rstd_2;
+  execution::wide<Real>* rstd_1;
+  execution::wide<Real>* turns;   ///< cosines and sines [length][head width]
+  Real* qkv;                      ///< [tokens][width + 2 kv width]
+  execution::wide<Real>* logsum;  ///< [sequences][heads][length]
+  Real* mixed;                    ///< attention's output [tokens][width]
+  Real* middle;                   ///< residual stream between attention and MLP [tokens][width]
+  execution::wide<Real>* rstd_2;
   Real* gate;  ///< [tokens][hidden]
   Real* up;    ///< [tokens][hidden]
 
   constexpr llama_block_saved(arena& memory, extents size, llama_size const& of)
-      : rstd_1(memory.take<Real>(size.tokens())),
-        turns(memory.take<Real>(rotary::turns_elements(size, of.head_width()))),
+      : rstd_1(memory.take<execution::wide<Real>>(size.tokens())),
+        turns(memory.take<execution::wide<Real>>(rotary::turns_elements(size, of.head_width()))),
         qkv(memory.take<Real>(size.tokens() * (of.width + 2 * of.kv_width()))),
-        logsum(memory.take<Real>(size.tokens() * of.heads)),
+        logsum(memory.take<execution::wide<Real>>(size.tokens() * of.heads)),
         mixed(memory.take<Real>(size.tokens() * of.width)),
         middle(memory.take<Real>(size.tokens() * of.width)),
-        rstd_2(memory.take<Real>(size.tokens())),
+        rstd_2(memory.take<execution::wide<Real>>(size.tokens())),
         gate(memory.take<Real>(size.tokens() * of.hidden)),
         up(memory.take<Real>(size.tokens() * of.hidden)) {}
 };
@@ -157,7 +158,7 @@ struct llama_block {
     Real* part = kept.qkv;
     for (int which = query_weight; which <= value_weight; ++which) {
       std::int64_t const outputs = which == query_weight ? Size.width : Size.kv_width();
-      projection::forward(inner, rows, Size.width, outputs, normed, value[which], Real(0), part, heads.row());
+      projection::forward(inner, rows, Size.width, outputs, normed, value[which], 0, part, heads.row());
       part += outputs;
     }
     rotary::make_turns(inner, heads.head_width, Size.theta, kept.turns);
@@ -184,8 +185,8 @@ struct llama_block {
     rms_norm::backward_input(inner, rows, Size.width, from.middle, value[norm_2], from.rstd_2, to.grad_normed_2,
                              grad_out, to.grad_middle, to.normed_2);
     Real* const grad_mixed = inner.workspace.template take<Real>(rows * Size.width);
-    projection::backward_input(inner, rows, Size.width, Size.width, to.grad_middle, Size.width, value[output_weight],
-                               Real(0), grad_mixed);
+    projection::backward_input(inner, rows, Size.width, Size.width, to.grad_middle, Size.width, value[output_weight], 0,
+                               grad_mixed);
     attention::backward(inner, heads, from.qkv, from.logsum, grad_mixed, to.grad_qkv, 0);
     rotary::backward(inner, heads.row(), heads.heads + heads.kv_heads, heads.head_width, from.turns, to.grad_qkv);
     Real const* part = to.grad_qkv;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <weft/config.hpp>
+#include <weft/execution/reduced.hpp>
 #include <weft/model/arena.hpp>
 #include <weft/model/cross_entropy.hpp>
 #include <weft/model/head.hpp>
@@ -21,13 +22,13 @@ namespace weft::inline v1::model {
 /// `logits` [tokens][vocabulary]; I turns them into their gradient, in place.
 template <class Real>
 struct llama_head_saved {
-  Real* rstd;
-  Real* logsum;
+  execution::wide<Real>* rstd;
+  execution::wide<Real>* logsum;
   Real* logits;
 
   constexpr llama_head_saved(arena& memory, extents size, int vocabulary)
-      : rstd(memory.take<Real>(size.tokens())),
-        logsum(memory.take<Real>(size.tokens())),
+      : rstd(memory.take<execution::wide<Real>>(size.tokens())),
+        logsum(memory.take<execution::wide<Real>>(size.tokens())),
         logits(memory.take<Real>(size.tokens() * vocabulary)) {}
 };
 
@@ -85,8 +86,7 @@ struct llama_head {
     auto const& value = context.parameters.value;
     Real* const normed = inner.workspace.template take<Real>(rows * Size.width);
     rms_norm::forward(inner, rows, Size.width, Size.epsilon(), in, value[0], normed, kept.rstd);
-    projection::forward(inner, rows, Size.width, Size.vocabulary, normed, value[1], Real(0), kept.logits,
-                        Size.vocabulary);
+    projection::forward(inner, rows, Size.width, Size.vocabulary, normed, value[1], 0, kept.logits, Size.vocabulary);
     cross_entropy::forward(inner, rows, Size.vocabulary, kept.logits, kept.logsum);
   }
 
@@ -100,8 +100,8 @@ struct llama_head {
     std::int64_t const rows = context.tokens();
     auto const& value = context.parameters.value;
     cross_entropy::backward(context, rows, Size.vocabulary, from.logits, from.logsum);
-    projection::backward_input(context, rows, Size.width, Size.vocabulary, from.logits, Size.vocabulary, value[1],
-                               Real(0), to.grad_normed);
+    projection::backward_input(context, rows, Size.width, Size.vocabulary, from.logits, Size.vocabulary, value[1], 0,
+                               to.grad_normed);
     rms_norm::backward_input<Real, Space>(context, rows, Size.width, in, value[0], from.rstd, to.grad_normed, nullptr,
                                           grad_in, to.normed);
   }

@@ -25,7 +25,7 @@ struct mlp {
     auto const& value = context.parameters.value;
     arena workspace = context.workspace;
     Real* const activated = workspace.take<Real>(rows * ratio * width);
-    linear::multiply(context, rows, width, ratio * width, in, value[first], Real(0), hidden);
+    linear::multiply(context, rows, width, ratio * width, in, value[first], 0, hidden);
     gelu::forward(context, rows, ratio * width, value[first + 1], hidden, activated);
     if (context.dropout.rate > 0.0) {
       Real* const branch = workspace.take<Real>(rows * width);

@@ -5,11 +5,13 @@
 #include <weft/config.hpp>
 #include <weft/execution/blas.hpp>
 #include <weft/execution/kokkos.hpp>
+#include <weft/execution/reduced.hpp>
 #include <weft/model/layer_context.hpp>
 
 #include <Kokkos_Core.hpp>
 
 #include <cstdint>
+#include <type_traits>
 
 namespace weft::inline v1::model {
 
@@ -43,9 +45,9 @@ struct projection {
   /// y = x W^T + beta y; nothing is read of y where beta is 0.
   template <class Real, class Space>
   static void forward(layer_context<Real, Space> const& context, std::int64_t rows, std::int64_t inputs,
-                      std::int64_t outputs, Real const* in, Real const* weight, Real beta, Real* out,
-                      std::int64_t leading) {
-    blas::gemm<Space, Real>(context.blas, blas::transpose::no, blas::transpose::yes, rows, outputs, inputs, Real(1),
+                      std::int64_t outputs, Real const* in, Real const* weight,
+                      std::type_identity_t<execution::wide<Real>> beta, Real* out, std::int64_t leading) {
+    blas::gemm<Space, Real>(context.blas, blas::transpose::no, blas::transpose::yes, rows, outputs, inputs, 1,
                             {in, inputs}, {weight, inputs}, beta, {out, leading});
     context.stage.progress();
   }
@@ -57,15 +59,15 @@ struct projection {
                                Real* out) {
     auto const cut = execution::cut_row<Space>(outputs);
     execution::for_each(context.space(), rows * cut.pieces(), kernels::copy_rows<Real>{residual, out, cut});
-    forward(context, rows, inputs, outputs, in, weight, Real(1), out, outputs);
+    forward(context, rows, inputs, outputs, in, weight, 1, out, outputs);
   }
 
   /// dx = dy W + beta dx.
   template <class Real, class Space>
   static void backward_input(layer_context<Real, Space> const& context, std::int64_t rows, std::int64_t inputs,
                              std::int64_t outputs, Real const* grad_out, std::int64_t leading, Real const* weight,
-                             Real beta, Real* grad_in) {
-    blas::gemm<Space, Real>(context.blas, blas::transpose::no, blas::transpose::no, rows, inputs, outputs, Real(1),
+                             std::type_identity_t<execution::wide<Real>> beta, Real* grad_in) {
+    blas::gemm<Space, Real>(context.blas, blas::transpose::no, blas::transpose::no, rows, inputs, outputs, 1,
                             {grad_out, leading}, {weight, inputs}, beta, {grad_in, inputs});
     context.stage.progress();
   }
@@ -74,10 +76,11 @@ struct projection {
   template <class Real, class Space>
   static void backward_weight(layer_context<Real, Space> const& context, std::int64_t rows, std::int64_t inputs,
                               std::int64_t outputs, Real const* in, Real const* grad_out, std::int64_t leading,
-                              Real* grad_weight) {
+                              execution::wide<Real>* grad_weight) {
     if (rows == 0) return;
-    blas::gemm<Space, Real>(context.blas, blas::transpose::yes, blas::transpose::no, outputs, inputs, rows, Real(1),
-                            {grad_out, leading}, {in, inputs}, Real(1), {grad_weight, inputs});
+    blas::gemm<Space, Real, execution::wide<Real>>(context.blas, blas::transpose::yes, blas::transpose::no, outputs,
+                                                   inputs, rows, 1, {grad_out, leading}, {in, inputs}, 1,
+                                                   {grad_weight, inputs});
     context.stage.progress();
   }
 };

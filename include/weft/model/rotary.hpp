@@ -5,6 +5,7 @@
 #include <weft/config.hpp>
 #include <weft/execution/kokkos.hpp>
 #include <weft/execution/math.hpp>
+#include <weft/execution/reduced.hpp>
 #include <weft/model/layer_context.hpp>
 
 #include <Kokkos_Core.hpp>
@@ -44,7 +45,7 @@ template <class Real, bool IsBackwards>
 struct rotary_apply {
   static constexpr char const* label = IsBackwards ? "weft::rotary_backward" : "weft::rotary";
   Real* rows;
-  Real const* turns;
+  execution::wide<Real> const* turns;
   std::int64_t row;     ///< distance of two rows
   std::int64_t heads;   ///< to turn, 2 pairs wide each
   std::int64_t length;  ///< rows of a sequence
@@ -56,20 +57,20 @@ struct rotary_apply {
     std::int64_t const token = item / pairs.pieces() / heads;
     std::int64_t const begin = pairs.begin(piece);
     std::int64_t const end = pairs.end(piece);
-    Real const* WEFT_RESTRICT const cosine = turns + 2 * (token % length) * pairs.columns;
-    Real const* WEFT_RESTRICT const sine = cosine + pairs.columns;
+    execution::wide<Real> const* WEFT_RESTRICT const cosine = turns + 2 * (token % length) * pairs.columns;
+    execution::wide<Real> const* WEFT_RESTRICT const sine = cosine + pairs.columns;
     Real* WEFT_RESTRICT const first = rows + token * row + 2 * head * pairs.columns;
     Real* WEFT_RESTRICT const second = first + pairs.columns;
     WEFT_INDEPENDENT
     for (std::int64_t c = begin; c < end; ++c) {
-      Real const x = first[c];
-      Real const y = second[c];
+      execution::wide<Real> const x = execution::widen(first[c]);
+      execution::wide<Real> const y = execution::widen(second[c]);
       if constexpr (IsBackwards) {
-        first[c] = x * cosine[c] + y * sine[c];
-        second[c] = y * cosine[c] - x * sine[c];
+        first[c] = static_cast<Real>(x * cosine[c] + y * sine[c]);
+        second[c] = static_cast<Real>(y * cosine[c] - x * sine[c]);
       } else {
-        first[c] = x * cosine[c] - y * sine[c];
-        second[c] = y * cosine[c] + x * sine[c];
+        first[c] = static_cast<Real>(x * cosine[c] - y * sine[c]);
+        second[c] = static_cast<Real>(y * cosine[c] + x * sine[c]);
       }
     }
   }
@@ -81,7 +82,7 @@ struct rotary_apply {
 /// half are a point in the plane, turned by position / theta^(c / half). No parameters; the head width is even.
 /// Products of a turned query and a turned key depend on how far apart they are, not on where.
 struct rotary {
-  /// Numbers of Real in the table of turns.
+  /// Numbers in the table of turns, floats where numbers have 16 bits.
   static constexpr std::int64_t turns_elements(extents size, std::int64_t head_width) {
     return size.sequence_length * head_width;
   }
@@ -89,31 +90,31 @@ struct rotary {
   /// Fills the table for the context's sequence length; a layer keeps it from F to backward.
   template <class Real, class Space>
   static void make_turns(layer_context<Real, Space> const& context, std::int64_t head_width, double theta,
-                         Real* turns) {
+                         execution::wide<Real>* turns) {
     std::int64_t const pairs = head_width / 2;
     auto const cut = execution::cut_row<Space>(context.size.sequence_length);
     execution::for_each(context.space(), pairs * cut.pieces(),
-                        kernels::rotary_turns<Real>{turns, std::log(theta), pairs, cut});
+                        kernels::rotary_turns<execution::wide<Real>>{turns, std::log(theta), pairs, cut});
   }
 
   /// Turns the first `heads` heads of every token's row [row] in place.
   template <class Real, class Space>
   static void forward(layer_context<Real, Space> const& context, std::int64_t row, std::int64_t heads,
-                      std::int64_t head_width, Real const* turns, Real* rows) {
+                      std::int64_t head_width, execution::wide<Real> const* turns, Real* rows) {
     apply<false>(context, row, heads, head_width, turns, rows);
   }
 
   /// The gradient of what was turned, in place of the gradient of what came out: turned back.
   template <class Real, class Space>
   static void backward(layer_context<Real, Space> const& context, std::int64_t row, std::int64_t heads,
-                       std::int64_t head_width, Real const* turns, Real* grad_rows) {
+                       std::int64_t head_width, execution::wide<Real> const* turns, Real* grad_rows) {
     apply<true>(context, row, heads, head_width, turns, grad_rows);
   }
 
  private:
   template <bool IsBackwards, class Real, class Space>
   static void apply(layer_context<Real, Space> const& context, std::int64_t row, std::int64_t heads,
-                    std::int64_t head_width, Real const* turns, Real* rows) {
+                    std::int64_t head_width, execution::wide<Real> const* turns, Real* rows) {
     auto const cut = execution::cut_row<Space>(head_width / 2);
     execution::for_each(
         context.space(), context.tokens() * heads * cut.pieces(),

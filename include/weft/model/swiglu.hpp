@@ -5,6 +5,7 @@
 #include <weft/config.hpp>
 #include <weft/execution/kokkos.hpp>
 #include <weft/execution/math.hpp>
+#include <weft/execution/reduced.hpp>
 #include <weft/model/layer_context.hpp>
 #include <weft/model/projection.hpp>
 
@@ -33,7 +34,10 @@ struct gated_silu {
     Real const* WEFT_RESTRICT const u = up + row * cut.columns;
     Real* WEFT_RESTRICT const to = out + row * cut.columns;
     WEFT_INDEPENDENT
-    for (std::int64_t c = begin; c < end; ++c) to[c] = g[c] * math::sigmoid(g[c]) * u[c];
+    for (std::int64_t c = begin; c < end; ++c) {
+      execution::wide<Real> const open = execution::widen(g[c]);
+      to[c] = static_cast<Real>(open * math::sigmoid(open) * execution::widen(u[c]));
+    }
   }
 };
 
@@ -59,12 +63,15 @@ struct gated_silu_backward {
     Real* WEFT_RESTRICT const du = grad_up + row * cut.columns;
     WEFT_INDEPENDENT
     for (std::int64_t c = begin; c < end; ++c) {
-      Real const open = math::sigmoid(g[c]);
-      Real const value = g[c] * open;
-      Real const slope = open + value * (Real(1) - open);
-      dg[c] = d[c] * u[c] * slope;
-      du[c] = d[c] * value;
-      d[c] = value * u[c];
+      execution::wide<Real> const x = execution::widen(g[c]);
+      execution::wide<Real> const other = execution::widen(u[c]);
+      execution::wide<Real> const grad = execution::widen(d[c]);
+      execution::wide<Real> const open = math::sigmoid(x);
+      execution::wide<Real> const value = x * open;
+      execution::wide<Real> const slope = open + value * (1 - open);
+      dg[c] = static_cast<Real>(grad * other * slope);
+      du[c] = static_cast<Real>(grad * value);
+      d[c] = static_cast<Real>(value * other);
     }
   }
 };
@@ -82,8 +89,8 @@ struct swiglu {
     auto const& value = context.parameters.value;
     arena workspace = context.workspace;
     Real* const activated = workspace.take<Real>(rows * hidden);
-    projection::forward(context, rows, width, hidden, in, value[first], Real(0), gate, hidden);
-    projection::forward(context, rows, width, hidden, in, value[first + 1], Real(0), up, hidden);
+    projection::forward(context, rows, width, hidden, in, value[first], 0, gate, hidden);
+    projection::forward(context, rows, width, hidden, in, value[first + 1], 0, up, hidden);
     auto const cut = execution::cut_row<Space>(hidden);
     execution::for_each(context.space(), rows * cut.pieces(), kernels::gated_silu<Real>{gate, up, activated, cut});
     projection::forward_residual(context, rows, hidden, width, activated, value[first + 2], residual, out);
@@ -97,12 +104,12 @@ struct swiglu {
                              Real* grad_gate, Real* grad_up, Real* activated) {
     std::int64_t const rows = context.tokens();
     auto const& value = context.parameters.value;
-    projection::backward_input(context, rows, hidden, width, grad_out, width, value[first + 2], Real(0), activated);
+    projection::backward_input(context, rows, hidden, width, grad_out, width, value[first + 2], 0, activated);
     auto const cut = execution::cut_row<Space>(hidden);
     execution::for_each(context.space(), rows * cut.pieces(),
                         kernels::gated_silu_backward<Real>{gate, up, activated, grad_gate, grad_up, cut});
-    projection::backward_input(context, rows, width, hidden, grad_gate, hidden, value[first], Real(0), grad_in);
-    projection::backward_input(context, rows, width, hidden, grad_up, hidden, value[first + 1], Real(1), grad_in);
+    projection::backward_input(context, rows, width, hidden, grad_gate, hidden, value[first], 0, grad_in);
+    projection::backward_input(context, rows, width, hidden, grad_up, hidden, value[first + 1], 1, grad_in);
   }
 
   template <class Real, class Space>
