@@ -10,8 +10,10 @@
 #include <weft/execution/build_facts.hpp>
 #include <weft/execution/device.hpp>
 #include <weft/execution/kokkos.hpp>
+#include <weft/execution/lanes.hpp>
 #include <weft/execution/math.hpp>
 #include <weft/execution/math_mode.hpp>
 #include <weft/execution/random.hpp>
 #include <weft/execution/reduce.hpp>
 #include <weft/execution/reduced.hpp>
+#include <weft/execution/row_team.hpp>

@@ -13,6 +13,7 @@
 #include <weft/execution/blas.hpp>
 #include <weft/execution/kokkos.hpp>
 #include <weft/execution/math.hpp>
+#include <weft/execution/row_team.hpp>
 #include <weft/model/dropout.hpp>
 #include <weft/model/lanes.hpp>
 #include <weft/model/layer_context.hpp>
@@ -53,29 +54,32 @@ struct causal_softmax {
   attention_tile tile;
   dropout_mask<Real> mask;
 
-  KOKKOS_INLINE_FUNCTION void operator()(std::int64_t item) const {
+  template <class Team>
+  KOKKOS_INLINE_FUNCTION void operator()(Team& team, std::int64_t item) const {
     std::int64_t const head = item / tile.rows;
     std::int64_t const query = tile.first + item % tile.rows;
     std::int64_t const count = query + 1;
     std::int64_t const stop = tile.stop(count);
     Real* WEFT_RESTRICT const s = scores + item * tile.keys;
-    for (std::int64_t j = count; j < stop; ++j) s[j] = lanes<Real>::bottom;
+    for (std::int64_t j = team.begin(count), end = team.end(stop); j < end; j += Team::stride)
+      s[j] = lanes<Real>::bottom;
     Real const factor = scale;  // a member would be loaded again in every turn of the loop, which stops vectorisation
-    Real const largest = lanes<Real>::largest(stop, s) * factor;
+    Real const largest = team.largest(stop, s) * factor;
     WEFT_INDEPENDENT
-    for (std::int64_t j = 0; j < stop; ++j) s[j] = math::exp(s[j] * factor - largest);
-    Real const sum = lanes<Real>::sum(stop, plain_term<Real>{s});
+    for (std::int64_t j = team.begin(0), end = team.end(stop); j < end; j += Team::stride)
+      s[j] = math::exp(s[j] * factor - largest);
+    Real const sum = team.sum(stop, plain_term<Real>{s});
     Real const inverse = Real(1) / sum;
     WEFT_INDEPENDENT
-    for (std::int64_t j = 0; j < stop; ++j) s[j] *= inverse;
+    for (std::int64_t j = team.begin(0), end = team.end(stop); j < end; j += Team::stride) s[j] *= inverse;
     WEFT_INDEPENDENT
-    for (std::int64_t j = stop; j < tile.keys; ++j) s[j] = Real(0);
-    logsum[head * tile.length + query] = largest + math::log(sum);
+    for (std::int64_t j = team.begin(stop), end = team.end(tile.keys); j < end; j += Team::stride) s[j] = Real(0);
+    if (team.leads()) logsum[head * tile.length + query] = largest + math::log(sum);
     if constexpr (HasDropout) {
       std::int64_t const row = (head * tile.length + query) * tile.length;
       random::words drawn{};
-      for (std::int64_t j = 0; j < count; ++j) {
-        if (j == 0 || (row + j) % 4 == 0) drawn = mask.draw(tile.sequence, (row + j) / 4);
+      for (std::int64_t j = team.begin(0), end = team.end(count); j < end; j += Team::stride) {
+        if (Team::stride > 1 || j == 0 || (row + j) % 4 == 0) drawn = mask.draw(tile.sequence, (row + j) / 4);
         s[j] *= mask.factor(drawn, row + j);
       }
     }
@@ -94,43 +98,46 @@ struct causal_softmax_backward {
   attention_tile tile;
   dropout_mask<Real> mask;
 
-  KOKKOS_INLINE_FUNCTION void operator()(std::int64_t item) const {
+  template <class Team>
+  KOKKOS_INLINE_FUNCTION void operator()(Team& team, std::int64_t item) const {
     std::int64_t const head = item / tile.rows;
     std::int64_t const query = tile.first + item % tile.rows;
     std::int64_t const count = query + 1;
     Real* WEFT_RESTRICT const p = scores + item * tile.keys;
     Real* WEFT_RESTRICT const d = grad + item * tile.keys;
     std::int64_t const stop = tile.stop(count);
-    for (std::int64_t j = count; j < stop; ++j) {
+    for (std::int64_t j = team.begin(count), end = team.end(stop); j < end; j += Team::stride) {
       p[j] = lanes<Real>::bottom;
       d[j] = Real(0);
     }
     Real const factor = scale;
     Real const shift = logsum[head * tile.length + query];
     WEFT_INDEPENDENT
-    for (std::int64_t j = 0; j < stop; ++j) p[j] = math::exp(p[j] * factor - shift);
+    for (std::int64_t j = team.begin(0), end = team.end(stop); j < end; j += Team::stride)
+      p[j] = math::exp(p[j] * factor - shift);
     if constexpr (HasDropout) {
       // d becomes the gradient of the unmasked probabilities
       std::int64_t const row = (head * tile.length + query) * tile.length;
       random::words drawn{};
-      for (std::int64_t j = 0; j < count; ++j) {
-        if (j == 0 || (row + j) % 4 == 0) drawn = mask.draw(tile.sequence, (row + j) / 4);
+      for (std::int64_t j = team.begin(0), end = team.end(count); j < end; j += Team::stride) {
+        if (Team::stride > 1 || j == 0 || (row + j) % 4 == 0) drawn = mask.draw(tile.sequence, (row + j) / 4);
         d[j] *= mask.factor(drawn, row + j);
       }
     }
-    Real const mean = lanes<Real>::sum(stop, product_term<Real>{p, d});
+    Real const mean = team.sum(stop, product_term<Real>{p, d});
     WEFT_INDEPENDENT
-    for (std::int64_t j = 0; j < stop; ++j) d[j] = p[j] * (d[j] - mean) * factor;
+    for (std::int64_t j = team.begin(0), end = team.end(stop); j < end; j += Team::stride)
+      d[j] = p[j] * (d[j] - mean) * factor;
     if constexpr (HasDropout) {
       std::int64_t const row = (head * tile.length + query) * tile.length;
       random::words drawn{};
-      for (std::int64_t j = 0; j < count; ++j) {
-        if (j == 0 || (row + j) % 4 == 0) drawn = mask.draw(tile.sequence, (row + j) / 4);
+      for (std::int64_t j = team.begin(0), end = team.end(count); j < end; j += Team::stride) {
+        if (Team::stride > 1 || j == 0 || (row + j) % 4 == 0) drawn = mask.draw(tile.sequence, (row + j) / 4);
         p[j] *= mask.factor(drawn, row + j);
       }
     }
     WEFT_INDEPENDENT
-    for (std::int64_t j = stop; j < tile.keys; ++j) {
+    for (std::int64_t j = team.begin(stop), end = team.end(tile.keys); j < end; j += Team::stride) {
       p[j] = Real(0);
       d[j] = Real(0);
     }
@@ -282,11 +289,11 @@ struct attention {
     Real const scale = static_cast<Real>(made.scale);
     auto const mask = dropout_mask<Real>::make(context.dropout, site);
     if (context.dropout.rate > 0.0) {
-      execution::for_each(context.space(), heads * tile.rows,
-                          kernels::causal_softmax<Real, true>{scores, logsum, scale, tile, mask});
+      execution::for_each_row(context.space(), heads * tile.rows,
+                              kernels::causal_softmax<Real, true>{scores, logsum, scale, tile, mask});
     } else {
-      execution::for_each(context.space(), heads * tile.rows,
-                          kernels::causal_softmax<Real, false>{scores, logsum, scale, tile, mask});
+      execution::for_each_row(context.space(), heads * tile.rows,
+                              kernels::causal_softmax<Real, false>{scores, logsum, scale, tile, mask});
     }
   }
 
@@ -296,11 +303,11 @@ struct attention {
     Real const scale = static_cast<Real>(made.scale);
     auto const mask = dropout_mask<Real>::make(context.dropout, site);
     if (context.dropout.rate > 0.0) {
-      execution::for_each(context.space(), heads * tile.rows,
-                          kernels::causal_softmax_backward<Real, true>{scores, grad, logsum, scale, tile, mask});
+      execution::for_each_row(context.space(), heads * tile.rows,
+                              kernels::causal_softmax_backward<Real, true>{scores, grad, logsum, scale, tile, mask});
     } else {
-      execution::for_each(context.space(), heads * tile.rows,
-                          kernels::causal_softmax_backward<Real, false>{scores, grad, logsum, scale, tile, mask});
+      execution::for_each_row(context.space(), heads * tile.rows,
+                              kernels::causal_softmax_backward<Real, false>{scores, grad, logsum, scale, tile, mask});
     }
   }
 };

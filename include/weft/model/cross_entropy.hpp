@@ -6,6 +6,7 @@
 #include <weft/execution/kokkos.hpp>
 #include <weft/execution/math.hpp>
 #include <weft/execution/reduce.hpp>
+#include <weft/execution/row_team.hpp>
 #include <weft/model/lanes.hpp>
 #include <weft/model/layer_context.hpp>
 
@@ -34,10 +35,12 @@ struct cross_entropy_forward {
   double* loss;
   std::int64_t columns;
 
-  KOKKOS_INLINE_FUNCTION void operator()(std::int64_t row) const {
+  template <class Team>
+  KOKKOS_INLINE_FUNCTION void operator()(Team& team, std::int64_t row) const {
     Real const* WEFT_RESTRICT const x = logits + row * columns;
-    Real const largest = lanes<Real>::largest(columns, x);
-    Real const rest = math::log(lanes<Real>::sum(columns, shifted_exp<Real>{x, largest}));
+    Real const largest = team.largest(columns, x);
+    Real const rest = math::log(team.sum(columns, shifted_exp<Real>{x, largest}));
+    if (!team.leads()) return;
     std::int32_t const target = targets[row];
     logsum[row] = largest + rest;
     // (largest - logit) is exact or nearly so; adding it to the small rest keeps digits that logsum - logit would lose
@@ -55,14 +58,16 @@ struct cross_entropy_backward {
   Real scale;
   std::int64_t columns;
 
-  KOKKOS_INLINE_FUNCTION void operator()(std::int64_t row) const {
+  template <class Team>
+  KOKKOS_INLINE_FUNCTION void operator()(Team& team, std::int64_t row) const {
     Real* WEFT_RESTRICT const x = logits + row * columns;
     std::int32_t const target = targets[row];
     Real const shift = logsum[row];
     Real const factor = target < 0 ? Real(0) : scale;
     WEFT_INDEPENDENT
-    for (std::int64_t c = 0; c < columns; ++c) x[c] = math::exp(x[c] - shift) * factor;
-    if (target >= 0) x[target] -= scale;
+    for (std::int64_t c = team.begin(0), end = team.end(columns); c < end; c += Team::stride)
+      x[c] = math::exp(x[c] - shift) * factor;
+    if (target >= 0 && team.owns(target)) x[target] -= scale;
   }
 };
 
@@ -80,8 +85,8 @@ struct cross_entropy {
     arena workspace = context.workspace;
     double* const loss = workspace.take<double>(rows);
     double* const partial = workspace.take<double>(reduction::chunks_of(rows));
-    execution::for_each(context.space(), rows,
-                        kernels::cross_entropy_forward<Real>{logits, context.targets, logsum, loss, columns});
+    execution::for_each_row(context.space(), rows,
+                            kernels::cross_entropy_forward<Real>{logits, context.targets, logsum, loss, columns});
     reduce_into(context.space(), static_cast<double const*>(loss), rows, partial, context.loss_sum);
   }
 
@@ -89,9 +94,9 @@ struct cross_entropy {
   template <class Real, class Space>
   static void backward(layer_context<Real, Space> const& context, std::int64_t rows, std::int64_t columns, Real* logits,
                        Real const* logsum) {
-    execution::for_each(context.space(), rows,
-                        kernels::cross_entropy_backward<Real>{logits, context.targets, logsum,
-                                                              static_cast<Real>(context.gradient_scale), columns});
+    execution::for_each_row(context.space(), rows,
+                            kernels::cross_entropy_backward<Real>{logits, context.targets, logsum,
+                                                                  static_cast<Real>(context.gradient_scale), columns});
   }
 };
 

@@ -4,60 +4,15 @@
 
 #include <weft/config.hpp>
 #include <weft/execution/kokkos.hpp>
-#include <weft/execution/math.hpp>
+#include <weft/execution/lanes.hpp>
 
 #include <Kokkos_Core.hpp>
 
 #include <cstdint>
-#include <limits>
 
 namespace weft::inline v1::model {
 
-/// How a row kernel adds: sixteen partial sums (column c goes to sum c % 16), folded in a fixed order. The sums do not
-/// wait for each other, so the compiler keeps them in vector registers without being allowed to reorder anything, and
-/// the order of additions is the same on every backend.
-///
-/// `Term` gives the number of a column: a small named functor.
-template <class Real>
-struct lanes {
-  static constexpr int count = 16;
-  static constexpr Real bottom = -std::numeric_limits<Real>::infinity();
-
-  template <class Term>
-  static KOKKOS_FORCEINLINE_FUNCTION Real sum(std::int64_t columns, Term const& term) {
-    Real lane[count] = {};
-    std::int64_t c = 0;
-    for (; c + count <= columns; c += count) {
-      WEFT_KEEP_LOOP
-      for (int l = 0; l < count; ++l) lane[l] += term(c + l);
-    }
-    if (c < columns)  // with an index known while compiling, a device keeps the lanes in registers
-      for (int l = 0; l < count; ++l)
-        if (c + l < columns) lane[l] += term(c + l);
-    for (int l = 0; l < 8; ++l) lane[l] += lane[l + 8];
-    for (int l = 0; l < 4; ++l) lane[l] += lane[l + 4];
-    return (lane[0] + lane[2]) + (lane[1] + lane[3]);
-  }
-
-  /// The largest number of a row. Starts from minus infinity, not from the first column: g++ would then keep that
-  /// column's value in a register (partial redundancy elimination) and vectorise no later loop over the row.
-  static KOKKOS_FORCEINLINE_FUNCTION Real largest(std::int64_t columns, Real const* WEFT_RESTRICT row) {
-    Real lane[count];
-    for (int l = 0; l < count; ++l) lane[l] = bottom;
-    std::int64_t c = 0;
-    for (; c + count <= columns; c += count) {
-      WEFT_KEEP_LOOP
-      for (int l = 0; l < count; ++l) lane[l] = math::detail::choose(row[c + l] > lane[l], row[c + l], lane[l]);
-    }
-    if (c < columns)
-      for (int l = 0; l < count; ++l)
-        if (c + l < columns && row[c + l] > lane[l]) lane[l] = row[c + l];
-    for (int l = 0; l < 8; ++l) lane[l] = math::detail::choose(lane[l + 8] > lane[l], lane[l + 8], lane[l]);
-    Real result = lane[0];
-    for (int l = 1; l < 8; ++l) result = lane[l] > result ? lane[l] : result;
-    return result;
-  }
-};
+using execution::lanes;
 
 /// Terms that several kernels add.
 template <class Real>

@@ -5,6 +5,7 @@
 #include <weft/config.hpp>
 #include <weft/execution/kokkos.hpp>
 #include <weft/execution/math.hpp>
+#include <weft/execution/row_team.hpp>
 #include <weft/model/lanes.hpp>
 #include <weft/model/layer_context.hpp>
 
@@ -48,18 +49,22 @@ struct norm_forward {
   Real* rstd;
   std::int64_t columns;
 
-  KOKKOS_INLINE_FUNCTION void operator()(std::int64_t row) const {
+  template <class Team>
+  KOKKOS_INLINE_FUNCTION void operator()(Team& team, std::int64_t row) const {
     Real const* WEFT_RESTRICT const x = in + row * columns;
     Real const* WEFT_RESTRICT const w = weight;
     Real const* WEFT_RESTRICT const b = bias;
     Real* WEFT_RESTRICT const y = out + row * columns;
-    Real const middle = lanes<Real>::sum(columns, plain_term<Real>{x}) / static_cast<Real>(columns);
-    Real const variance = lanes<Real>::sum(columns, centred_square<Real>{x, middle}) / static_cast<Real>(columns);
+    Real const middle = team.sum(columns, plain_term<Real>{x}) / static_cast<Real>(columns);
+    Real const variance = team.sum(columns, centred_square<Real>{x, middle}) / static_cast<Real>(columns);
     Real const scale = math::rsqrt(variance + Real(1e-5));
     WEFT_INDEPENDENT
-    for (std::int64_t c = 0; c < columns; ++c) y[c] = (x[c] - middle) * scale * w[c] + b[c];
-    mean[row] = middle;
-    rstd[row] = scale;
+    for (std::int64_t c = team.begin(0), end = team.end(columns); c < end; c += Team::stride)
+      y[c] = (x[c] - middle) * scale * w[c] + b[c];
+    if (team.leads()) {
+      mean[row] = middle;
+      rstd[row] = scale;
+    }
   }
 };
 
@@ -79,7 +84,8 @@ struct norm_backward {
   Real* again;
   std::int64_t columns;
 
-  KOKKOS_INLINE_FUNCTION void operator()(std::int64_t row) const {
+  template <class Team>
+  KOKKOS_INLINE_FUNCTION void operator()(Team& team, std::int64_t row) const {
     Real const* WEFT_RESTRICT const x = in + row * columns;
     Real const* WEFT_RESTRICT const w = weight;
     Real const* WEFT_RESTRICT const b = bias;
@@ -88,20 +94,19 @@ struct norm_backward {
     Real* WEFT_RESTRICT const y = again + row * columns;
     Real const middle = mean[row];
     Real const scale = rstd[row];
-    Real const mean_plain = lanes<Real>::sum(columns, product_term<Real>{dy, w}) / static_cast<Real>(columns);
-    Real const mean_along =
-        lanes<Real>::sum(columns, along_term<Real>{dy, w, x, middle, scale}) / static_cast<Real>(columns);
+    Real const mean_plain = team.sum(columns, product_term<Real>{dy, w}) / static_cast<Real>(columns);
+    Real const mean_along = team.sum(columns, along_term<Real>{dy, w, x, middle, scale}) / static_cast<Real>(columns);
     if (residual != nullptr) {
       Real const* WEFT_RESTRICT const add = residual + row * columns;
       WEFT_INDEPENDENT
-      for (std::int64_t c = 0; c < columns; ++c) {
+      for (std::int64_t c = team.begin(0), end = team.end(columns); c < end; c += Team::stride) {
         Real const xhat = (x[c] - middle) * scale;
         dx[c] = scale * (dy[c] * w[c] - mean_plain - xhat * mean_along) + add[c];
         y[c] = xhat * w[c] + b[c];
       }
     } else {
       WEFT_INDEPENDENT
-      for (std::int64_t c = 0; c < columns; ++c) {
+      for (std::int64_t c = team.begin(0), end = team.end(columns); c < end; c += Team::stride) {
         Real const xhat = (x[c] - middle) * scale;
         dx[c] = scale * (dy[c] * w[c] - mean_plain - xhat * mean_along);
         y[c] = xhat * w[c] + b[c];
@@ -146,15 +151,12 @@ struct norm_weights {
 
 /// Layer normalisation over rows [rows][columns], epsilon 1e-5 as in GPT-2. Keeps mean and rstd, one number a row each;
 /// the normalised rows are made again in backward.
-///
-/// A row is one thread's, on devices too, where neighbouring threads then read memory a row apart and few rows leave
-/// most of the device idle. So there is one kernel for all, and one order of additions (`lanes`); a device wants a team
-/// of sixteen threads a row, which can keep that order.
 struct layer_norm {
   template <class Real, class Space>
   static void forward(layer_context<Real, Space> const& context, std::int64_t rows, std::int64_t columns,
                       Real const* in, Real const* weight, Real const* bias, Real* out, Real* mean, Real* rstd) {
-    execution::for_each(context.space(), rows, kernels::norm_forward<Real>{in, weight, bias, out, mean, rstd, columns});
+    execution::for_each_row(context.space(), rows,
+                            kernels::norm_forward<Real>{in, weight, bias, out, mean, rstd, columns});
   }
 
   /// grad_in = d(norm)/d(in) grad_out + residual; `again` receives the forward output.
@@ -162,7 +164,7 @@ struct layer_norm {
   static void backward_input(layer_context<Real, Space> const& context, std::int64_t rows, std::int64_t columns,
                              Real const* in, Real const* weight, Real const* bias, Real const* mean, Real const* rstd,
                              Real const* grad_out, Real const* residual, Real* grad_in, Real* again) {
-    execution::for_each(
+    execution::for_each_row(
         context.space(), rows,
         kernels::norm_backward<Real>{in, weight, bias, mean, rstd, grad_out, residual, grad_in, again, columns});
   }

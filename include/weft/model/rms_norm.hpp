@@ -5,6 +5,7 @@
 #include <weft/config.hpp>
 #include <weft/execution/kokkos.hpp>
 #include <weft/execution/math.hpp>
+#include <weft/execution/row_team.hpp>
 #include <weft/model/lanes.hpp>
 #include <weft/model/layer_context.hpp>
 
@@ -36,15 +37,17 @@ struct rms_norm_forward {
   Real epsilon;
   std::int64_t columns;
 
-  KOKKOS_INLINE_FUNCTION void operator()(std::int64_t row) const {
+  template <class Team>
+  KOKKOS_INLINE_FUNCTION void operator()(Team& team, std::int64_t row) const {
     Real const* WEFT_RESTRICT const x = in + row * columns;
     Real const* WEFT_RESTRICT const w = weight;
     Real* WEFT_RESTRICT const y = out + row * columns;
-    Real const square = lanes<Real>::sum(columns, product_term<Real>{x, x}) / static_cast<Real>(columns);
+    Real const square = team.sum(columns, product_term<Real>{x, x}) / static_cast<Real>(columns);
     Real const scale = math::rsqrt(square + epsilon);
     WEFT_INDEPENDENT
-    for (std::int64_t c = 0; c < columns; ++c) y[c] = x[c] * scale * w[c];
-    rstd[row] = scale;
+    for (std::int64_t c = team.begin(0), end = team.end(columns); c < end; c += Team::stride)
+      y[c] = x[c] * scale * w[c];
+    if (team.leads()) rstd[row] = scale;
   }
 };
 
@@ -62,7 +65,8 @@ struct rms_norm_backward {
   Real* again;
   std::int64_t columns;
 
-  KOKKOS_INLINE_FUNCTION void operator()(std::int64_t row) const {
+  template <class Team>
+  KOKKOS_INLINE_FUNCTION void operator()(Team& team, std::int64_t row) const {
     Real const* WEFT_RESTRICT const x = in + row * columns;
     Real const* WEFT_RESTRICT const w = weight;
     Real const* WEFT_RESTRICT const dy = grad_out + row * columns;
@@ -70,18 +74,18 @@ struct rms_norm_backward {
     Real* WEFT_RESTRICT const y = again + row * columns;
     Real const scale = rstd[row];
     Real const mean_along =
-        lanes<Real>::sum(columns, weighted_product_term<Real>{dy, w, x}) * scale / static_cast<Real>(columns);
+        team.sum(columns, weighted_product_term<Real>{dy, w, x}) * scale / static_cast<Real>(columns);
     if (residual != nullptr) {
       Real const* WEFT_RESTRICT const add = residual + row * columns;
       WEFT_INDEPENDENT
-      for (std::int64_t c = 0; c < columns; ++c) {
+      for (std::int64_t c = team.begin(0), end = team.end(columns); c < end; c += Team::stride) {
         Real const xhat = x[c] * scale;
         dx[c] = scale * (dy[c] * w[c] - xhat * mean_along) + add[c];
         y[c] = xhat * w[c];
       }
     } else {
       WEFT_INDEPENDENT
-      for (std::int64_t c = 0; c < columns; ++c) {
+      for (std::int64_t c = team.begin(0), end = team.end(columns); c < end; c += Team::stride) {
         Real const xhat = x[c] * scale;
         dx[c] = scale * (dy[c] * w[c] - xhat * mean_along);
         y[c] = xhat * w[c];
@@ -118,14 +122,14 @@ struct rms_norm_weights {
 }  // namespace kernels
 
 /// Root-mean-square normalisation (Zhang and Sennrich 2019) over rows [rows][columns]: a layer norm without mean and
-/// bias. Keeps one number a row; the normalised rows are made again in backward. A row is one thread's, on devices
-/// too: see `layer_norm`.
+/// bias. Keeps one number a row; the normalised rows are made again in backward.
 struct rms_norm {
   template <class Real, class Space>
   static void forward(layer_context<Real, Space> const& context, std::int64_t rows, std::int64_t columns,
                       double epsilon, Real const* in, Real const* weight, Real* out, Real* rstd) {
-    execution::for_each(context.space(), rows,
-                        kernels::rms_norm_forward<Real>{in, weight, out, rstd, static_cast<Real>(epsilon), columns});
+    execution::for_each_row(
+        context.space(), rows,
+        kernels::rms_norm_forward<Real>{in, weight, out, rstd, static_cast<Real>(epsilon), columns});
   }
 
   /// grad_in = d(norm)/d(in) grad_out + residual; `again` receives the forward output.
@@ -133,7 +137,7 @@ struct rms_norm {
   static void backward_input(layer_context<Real, Space> const& context, std::int64_t rows, std::int64_t columns,
                              Real const* in, Real const* weight, Real const* rstd, Real const* grad_out,
                              Real const* residual, Real* grad_in, Real* again) {
-    execution::for_each(
+    execution::for_each_row(
         context.space(), rows,
         kernels::rms_norm_backward<Real>{in, weight, rstd, grad_out, residual, grad_in, again, columns});
   }
