@@ -323,6 +323,9 @@ inline void add_options(CLI::App& app, option_table& table, options& chosen) {
   table.choice("--transport", &options::transport, transport_names, "Ranks are processes (mpiexec) or threads");
   table.add("--ranks", "N", "1", "Threads of --transport in-process",
             [&chosen](std::string const& text) { chosen.ranks = whole_number("--ranks", text, 1, 1024); });
+  app.add_flag("--mixed", chosen.mixed,
+               "Ranks may be of several builds, and on devices of\ntwo vendors; low bits then depend on which")
+      ->group(table.group());
   app.add_flag("--plan", chosen.plan, "Print plan, proof and a picture of the timeline; do not train")
       ->group(table.group());
   table.real("--timeout", &options::timeout_seconds, {0.0, 86400.0, true, false},

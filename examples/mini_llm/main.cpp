@@ -66,10 +66,11 @@ int main(int argc, char** argv) {
     // Before any rank takes another way than the others.
     weft::transport::facts way;
     way.add("what to do", !parsed.proceed() ? "print help" : chosen.plan ? "print the plan" : "train");
-    way.add("executable (XXH3)", executable);
     way.add("preset", to_text(chosen.preset));
     way.add("transport", to_text(chosen.transport));
-    weft::transport::require_agreement(world, way);
+    weft::transport::facts build;
+    build.add("executable (XXH3)", executable);
+    weft::transport::require_agreement(world, way, build, chosen.mixed, "--mixed");
 
     if (!parsed.proceed()) {
       if (is_root) std::cout << parsed.message;

@@ -57,8 +57,9 @@ struct options {
   recompute_kind recompute = recompute_kind::none;
   bool post_validation = false;  ///< ranks step before they know the norm of all gradients, and undo what was wrong
   transport_kind transport = transport_kind::mpi;
-  int ranks = 0;      ///< threads of the in-process transport; 0: not given
-  bool plan = false;  ///< print the plan and stop
+  int ranks = 0;       ///< threads of the in-process transport; 0: not given
+  bool plan = false;   ///< print the plan and stop
+  bool mixed = false;  ///< ranks of several builds, and on devices of several vendors, may train together
   double timeout_seconds = 60.0;
 
   // Training
@@ -145,6 +146,7 @@ inline nlohmann::ordered_json to_json(options const& chosen) {
   object["recompute"] = to_text(chosen.recompute);
   object["transport"] = to_text(chosen.transport);
   if (chosen.ranks != 0) object["ranks"] = chosen.ranks;
+  if (chosen.mixed) object["mixed"] = true;
   object["timeout"] = chosen.timeout_seconds;
   object["batch"] = chosen.batch;
   object["seq"] = chosen.sequence_length;

@@ -29,7 +29,10 @@
 #include <weft/train/state.hpp>
 #include <weft/train/trainer.hpp>
 #include <weft/transport/agreement.hpp>
+#include <weft/transport/card.hpp>
+#include <weft/transport/mpi_device_support.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -204,8 +207,12 @@ class training {
     settings.reduction = weft::collective::all_reduce_choice(chosen_.reduce);
     settings.gradient_groups = chosen_.gradient_groups;
     settings.partition = layers_.ranges();
-    settings.facts = {{"executable (XXH3)", executable_},
-                      {"data format", to_text(data_.format)},
+    settings.build.facts = {{"executable (XXH3)", executable_}};
+    settings.build.messages =
+        chosen_.transport == transport_kind::mpi ? weft::transport::mpi_text() : "threads of one process";
+    settings.mixed.several_builds = chosen_.mixed;
+    settings.mixed.allowed_by = "--mixed";
+    settings.facts = {{"data format", to_text(data_.format)},
                       {"data (XXH3)", std::to_string(data_.hash)},
                       {"options", resume_configuration(chosen_, copies_).dump()},
                       {"evaluation", std::to_string(chosen_.eval_every) + ", " + std::to_string(chosen_.eval_batches)},
@@ -336,7 +343,21 @@ class training {
                 data_.documents.size(), static_cast<long long>(data_.training.size()), data_.unit(),
                 static_cast<long long>(data_.validation.size()), data_.entropy_name(), entropy_, data_.unit());
     std::fflush(stdout);
-    std::cout << headline<Model>(chosen_, door_.size(), layers_, copies_) << std::flush;
+    std::cout << headline<Model>(chosen_, door_.size(), layers_, copies_);
+    describe_devices();
+    std::cout << std::flush;
+  }
+
+  /// Where ranks may differ, or compute on devices: which has what.
+  void describe_devices() const {
+    auto const& cards = trainer_->cards();
+    bool const has_devices =
+        std::any_of(cards.begin(), cards.end(), [](auto const& each) { return each.whose != weft::vendor::host; });
+    if (!chosen_.mixed && !has_devices) return;
+    std::cout << trainer_->device_map();
+    for (auto const& each : weft::transport::differences(cards)) std::cout << "note: " << each << '\n';
+    std::cout << "note: all ranks have plan, model, data and options in common (fingerprint " << cards[0].fingerprint
+              << ")\n";
   }
 
   template <class Result>

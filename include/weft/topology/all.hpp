@@ -11,3 +11,4 @@
 #include <weft/topology/placement.hpp>
 #include <weft/topology/ranks_along.hpp>
 #include <weft/topology/stage_graph.hpp>
+#include <weft/topology/vendor.hpp>

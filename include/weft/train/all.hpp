@@ -19,6 +19,7 @@
 #include <weft/train/replica.hpp>
 #include <weft/train/replica_digest.hpp>
 #include <weft/train/square_sum.hpp>
+#include <weft/train/start.hpp>
 #include <weft/train/state.hpp>
 #include <weft/train/tied_gradients.hpp>
 #include <weft/train/trainer.hpp>

@@ -4,7 +4,6 @@
 
 #include <weft/config.hpp>
 #include <weft/error.hpp>
-#include <weft/execution/build_facts.hpp>
 #include <weft/execution/random.hpp>
 #include <weft/pipeline/pipeline.hpp>
 #include <weft/plan/memory.hpp>
@@ -16,9 +15,11 @@
 #include <weft/topology/mesh.hpp>
 #include <weft/topology/partition.hpp>
 #include <weft/train/asynchronous_stage.hpp>
+#include <weft/train/start.hpp>
 #include <weft/train/trainer.hpp>
 #include <weft/train/window_plan.hpp>
 #include <weft/transport/agreement.hpp>
+#include <weft/transport/card.hpp>
 #include <weft/transport/endpoint.hpp>
 #include <weft/transport/guarded.hpp>
 
@@ -172,6 +173,12 @@ class asynchronous_trainer {
   };
   [[nodiscard]] one_pipeline const& ranks() const { return ranks_; }
   void require_equal_replicas() const {}
+  [[nodiscard]] std::vector<transport::card> const& cards() const { return cards_; }
+  /// For people: which rank holds which layers on which device.
+  [[nodiscard]] std::string device_map() const {
+    return transport::card_table(cards_,
+                                 held_by_ranks(pipelines_of(plan_.ranks, plan_.ranks), program_.view().graph, layers_));
+  }
 
  private:
   using engine = pipeline<stage_type, Space>;
@@ -195,7 +202,7 @@ class asynchronous_trainer {
     require_windows(program_.view());
     layers_ = checked_partition().ranges();
     versions_ = plan_.weight_versions();
-    transport::require_agreement(door_, facts(), options_.deadline);
+    cards_ = meet<Space>(door_, facts(), options_.build, {}, options_.mixed, false, options_.deadline);
     stage_ = std::make_unique<stage_type>(door_, layers_, versions_, options_.extents, options_.seed, plan_.delay(),
                                           clipping_, options_.deadline);
     stage_->set_optimizer(options_.optimizer, options_.clip);
@@ -330,7 +337,6 @@ class asynchronous_trainer {
                 ", " + number(rate.floor));
     all.add("clip", number(options_.clip) + " " + to_text(clipping_));
     all.add("dropout", number(options_.dropout));
-    for (auto const& [name, value] : execution::build_facts<Space>()) all.add(name, value);
     return all;
   }
 
@@ -341,6 +347,7 @@ class asynchronous_trainer {
   one_pipeline ranks_;
   schedule::program program_;
   std::vector<topology::layer_range> layers_;
+  std::vector<transport::card> cards_;
   std::vector<int> versions_;
   std::unique_ptr<stage_type> stage_;
   std::map<int, std::unique_ptr<engine>> windows_;  // by their steps

@@ -6,7 +6,6 @@
 #include <weft/concepts/collective_policy.hpp>
 #include <weft/config.hpp>
 #include <weft/error.hpp>
-#include <weft/execution/build_facts.hpp>
 #include <weft/execution/random.hpp>
 #include <weft/model/model_stage.hpp>
 #include <weft/pipeline/pipeline.hpp>
@@ -25,8 +24,10 @@
 #include <weft/train/learning_rate.hpp>
 #include <weft/train/replica.hpp>
 #include <weft/train/replica_digest.hpp>
+#include <weft/train/start.hpp>
 #include <weft/train/training_stage.hpp>
 #include <weft/transport/agreement.hpp>
+#include <weft/transport/card.hpp>
 #include <weft/transport/endpoint.hpp>
 #include <weft/transport/guarded.hpp>
 
@@ -68,6 +69,8 @@ struct trainer_options {
   speculation speculates = speculation::while_unclipped;  ///< where steps are validated afterwards
   topology::mesh_shape mesh{};  ///< pipeline and data axis; empty: as many pipelines as the ranks make up
   std::vector<std::pair<std::string, std::string>> facts{};  ///< more that all ranks must agree on: (name, value)
+  own_build build{};               ///< more in which ranks of several builds may differ: the executable
+  transport::mixed_rules mixed{};  ///< whether ranks of several builds and vendors may train together
 };
 
 /// What a step tells, on every rank.
@@ -263,6 +266,12 @@ class trainer {
   /// This rank's pipeline among those of the job.
   [[nodiscard]] replica const& ranks() const { return *ranks_; }
   [[nodiscard]] double deadline() const { return options_.deadline; }
+  /// What every rank of the job is, by rank.
+  [[nodiscard]] std::vector<transport::card> const& cards() const { return cards_; }
+  /// For people: which rank holds which layers on which device.
+  [[nodiscard]] std::string device_map() const {
+    return transport::card_table(cards_, held_by_ranks(options_.mesh, program_.view().graph, layers_));
+  }
 
  private:
   using engine = pipeline<stage_type, Space>;
@@ -271,7 +280,8 @@ class trainer {
     if (options_.norm == schedule::norm_kind::post_validated) post_validate();
     require_mesh();
     layers_ = checked_partition().ranges();
-    transport::require_agreement(door_, facts(), options_.deadline);
+    cards_ = meet<Space>(door_, facts(), options_.build, holders_of_stages(options_.mesh, program_.view().graph),
+                         options_.mixed, options_.compare_replicas_every > 0, options_.deadline);
     ranks_ = std::make_unique<replica>(door_, options_.mesh, options_.reduction.is_library(), program_.view().graph);
     stage_ = std::make_unique<stage_type>(*ranks_, layers_, program_.view().graph, options_.extents, options_.seed,
                                           options_.deadline, options_.gradient_groups, options_.reduction);
@@ -473,7 +483,6 @@ class trainer {
     all.add("clip", number(options_.clip));
     all.add("speculation", options_.speculates == speculation::always ? "always" : "while unclipped");
     all.add("dropout", number(options_.dropout));
-    for (auto const& [name, value] : execution::build_facts<Space>()) all.add(name, value);
     return all;
   }
 
@@ -481,6 +490,7 @@ class trainer {
   trainer_options options_;
   schedule::program program_;
   std::vector<topology::layer_range> layers_;
+  std::vector<transport::card> cards_;
   std::unique_ptr<replica> ranks_;
   std::unique_ptr<stage_type> stage_;
   std::unique_ptr<engine> training_;

@@ -18,7 +18,13 @@ namespace weft::inline v1::transport {
 /// Named facts on which all ranks must agree before they start: model, program, precision, build, data.
 class facts {
  public:
-  void add(std::string name, std::string value) { all_.emplace_back(std::move(name), std::move(value)); }
+  /// Tabs and line breaks separate facts where they travel, so a fact has none.
+  void add(std::string name, std::string value) {
+    for (std::string* const text : {&name, &value})
+      for (char& letter : *text)
+        if (letter == '\t' || letter == '\n') letter = ' ';
+    all_.emplace_back(std::move(name), std::move(value));
+  }
 
   [[nodiscard]] std::string text() const {
     std::string joined;
@@ -63,26 +69,54 @@ inline std::vector<std::string> gather_texts(endpoint& door, std::string const& 
   return texts;
 }
 
+namespace detail {
+
+/// "seed is "1" on rank 0 and "2" on rank 3": the first fact in which a rank differs from rank 0; empty where none
+/// does.
+inline std::string first_difference(facts const& reference, facts const& other, int rank) {
+  auto const& ours = reference.all();
+  auto const& theirs = other.all();
+  for (std::size_t index = 0; index < ours.size() && index < theirs.size(); ++index)
+    if (ours[index].first == theirs[index].first && ours[index].second != theirs[index].second)
+      return ours[index].first + " is \"" + ours[index].second + "\" on rank 0 and \"" + theirs[index].second +
+             "\" on rank " + std::to_string(rank);
+  return ours == theirs ? std::string() : "their lists of facts differ";
+}
+
+[[noreturn]] inline void refuse_difference(std::string const& difference, int rank, std::string const& remedy) {
+  throw agreed_error("weft::transport: the ranks do not agree: " + difference + "; " + remedy, {.rank = rank});
+}
+
+}  // namespace detail
+
 /// Throws the same `agreed_error` on every rank unless all ranks hold the same facts; names the first fact that
 /// differs, the ranks and both values. Collective.
 inline void require_agreement(endpoint& door, facts const& mine, double deadline = default_deadline) {
   auto const texts = gather_texts(door, mine.text(), deadline);
   auto const reference = facts::parse(texts[0]);
   for (int rank = 1; rank < door.size(); ++rank) {
-    if (texts[static_cast<std::size_t>(rank)] == texts[0]) continue;
-    auto const other = facts::parse(texts[static_cast<std::size_t>(rank)]);
-    std::string difference = "their lists of facts differ";
-    for (std::size_t index = 0; index < reference.all().size() && index < other.all().size(); ++index) {
-      auto const& [name, value] = reference.all()[index];
-      auto const& [other_name, other_value] = other.all()[index];
-      if (name == other_name && value == other_value) continue;
-      difference = name + " is \"" + value + "\" on rank 0 and \"" + other_value + "\" on rank " + std::to_string(rank);
-      break;
-    }
-    throw agreed_error("weft::transport: the ranks do not agree: " + difference +
-                           "; start every rank with the same executable, options and data",
-                       {.rank = rank});
+    auto const& text = texts[static_cast<std::size_t>(rank)];
+    if (text == texts[0]) continue;
+    detail::refuse_difference(detail::first_difference(reference, facts::parse(text), rank), rank,
+                              "start every rank with the same executable, options and data");
   }
+}
+
+/// The same, and all ranks must be of one build (`build`: compiler, library versions, executable) unless
+/// `several_builds`, which must be said on all of them or on none, by the word `allowed_by`. Collective.
+inline void require_agreement(endpoint& door, facts const& mine, facts const& build, bool several_builds,
+                              std::string const& allowed_by, double deadline = default_deadline) {
+  facts all;
+  all.add("a mixed job", several_builds ? "allowed" : "not allowed");
+  for (auto const& [name, value] : mine.all()) all.add(name, value);
+  require_agreement(door, all, deadline);
+  auto const texts = gather_texts(door, build.text(), deadline);
+  auto const reference = facts::parse(texts[0]);
+  for (int rank = 1; rank < door.size() && !several_builds; ++rank)
+    if (auto const& text = texts[static_cast<std::size_t>(rank)]; text != texts[0])
+      detail::refuse_difference(detail::first_difference(reference, facts::parse(text), rank), rank,
+                                "start every rank with the same executable, options and data, or allow a mixed job (" +
+                                    allowed_by + ") where ranks of several builds are meant");
 }
 
 /// Runs `function` on every rank and lets all of them pass, or throws on all of them what the lowest failing rank

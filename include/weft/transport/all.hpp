@@ -7,6 +7,7 @@
 
 #include <weft/transport/agreement.hpp>
 #include <weft/transport/automatic.hpp>
+#include <weft/transport/card.hpp>
 #include <weft/transport/copies.hpp>
 #include <weft/transport/device_aware.hpp>
 #include <weft/transport/device_support.hpp>

@@ -10,6 +10,10 @@
 #include <mpi-ext.h>
 #endif
 
+#include <algorithm>
+#include <cstddef>
+#include <string>
+
 namespace weft::inline v1::transport {
 
 enum class device_vendor : std::uint8_t { cuda, hip };
@@ -30,6 +34,24 @@ inline device_answer ask_mpi_for_device(device_vendor vendor) {
   static_cast<void>(vendor);
   return device_answer::unknown;
 #endif
+}
+
+/// For people: this MPI, and its word on device memory. Call it after MPI_Init. Does not communicate.
+inline std::string mpi_text() {
+  char library[MPI_MAX_LIBRARY_VERSION_STRING] = {};
+  int length = 0;
+  MPI_Get_library_version(library, &length);
+  std::string text(library, static_cast<std::size_t>(length));
+  text.resize((std::min)(text.find_first_of("\n,"), text.size()));
+  for (char& letter : text)
+    if (letter == '\t') letter = ' ';
+  text += ", takes device memory by its own word:";
+  for (auto const whose : {device_vendor::cuda, device_vendor::hip}) {
+    device_answer const said = ask_mpi_for_device(whose);
+    text += whose == device_vendor::cuda ? " CUDA " : ", HIP ";
+    text += said == device_answer::yes ? "yes" : said == device_answer::no ? "no" : "unknown";
+  }
+  return text;
 }
 
 }  // namespace weft::inline v1::transport
