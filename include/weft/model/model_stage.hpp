@@ -10,6 +10,8 @@
 #include <weft/error.hpp>
 #include <weft/execution/blas.hpp>
 #include <weft/execution/kokkos.hpp>
+#include <weft/execution/math_mode.hpp>
+#include <weft/execution/reduced.hpp>
 #include <weft/model/arena.hpp>
 #include <weft/model/chain.hpp>
 #include <weft/model/layer_context.hpp>
@@ -19,6 +21,7 @@
 #include <weft/pipeline/boundary.hpp>
 #include <weft/pipeline/boundary_view.hpp>
 #include <weft/pipeline/stage_context.hpp>
+#include <weft/plan/precision.hpp>
 #include <weft/schedule/program_view.hpp>
 #include <weft/topology/partition.hpp>
 #include <weft/topology/stage_graph.hpp>
@@ -30,24 +33,49 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 namespace weft::inline v1::model {
 
+namespace kernels {
+
+template <class From, class To>
+struct convert {
+  static constexpr char const* label = "weft::convert";
+  From const* from;
+  To* to;
+
+  KOKKOS_INLINE_FUNCTION void operator()(std::int64_t index) const {
+    to[index] = static_cast<To>(static_cast<execution::wide<To>>(execution::widen(from[index])));
+  }
+};
+
+}  // namespace kernels
+
 /// Serves all stages of one rank. A template on model, precision and execution space only: which layers make up which
 /// stage is data, and no bit of any result depends on it.
+///
+/// `Number` is a type of numbers or a `precision`: layers get its compute type, and what crosses to another stage is
+/// converted to its wire type and back where that is another one.
 ///
 /// Memory: one activation slot of a stage holds what its layers keep and the outputs between them; one weight-context
 /// slot holds what I leaves for W of all its layers, and B needs that of one layer; the rank has one workspace. Nothing
 /// here communicates.
-template <class Model, class Real, class Space>
+template <class Model, class Number, class Space>
 class model_stage {
  public:
+  using numbers = precision_of<Number>;
+  using real = typename numbers::compute;  ///< of activations
+  using wire = typename numbers::wire;
+  static_assert(std::is_same_v<typename numbers::weight, execution::wide<real>>,
+                "weft::precision: layers add up in float where they compute in float or 16 bits, in double where they "
+                "compute in double, and the weights have another type; name that one in weights_in");
   using memory_space = typename Space::memory_space;
   using views = boundary_views<memory_space>;
   using context_type = stage_context<Space>;
-  using store_type = parameters::parameter_store<Real, Space>;
+  using store_type = parameters::parameter_store<Number, Space>;
 
   /// `layers` of all stages in order; `my_stages` are this rank's; `largest` is what buffers are made for. Throws
   /// weft::error unless the ranges follow each other from 0 to Model::layer_count.
@@ -93,12 +121,19 @@ class model_stage {
     return all;
   }
 
-  /// What leaves the edge's source: [sequences][length][width] of Real between two layers, nothing before the first
+  /// How devices multiply floats; in full precision at first. See blas::math_mode.
+  void set_math_mode(blas::math_mode mode) { blas_.set_math_mode(mode); }
+
+  /// What the loss is multiplied by before backward, so that small gradients have room in 16 bits; 1 at first. From the
+  /// next backward on.
+  void set_loss_scale(double scale) { loss_scale_ = scale; }
+
+  /// What leaves the edge's source: [sequences][length][width] of `wire` between two layers, nothing before the first
   /// layer and after the last one.
   [[nodiscard]] weft::boundary boundary(topology::edge const& edge) const {
     int const position = layers_[static_cast<std::size_t>(edge.source)].last;
     weft::boundary result;
-    result.add(scalar_of<Real>, is_between_layers(position) ? Model::boundary_elements(largest_) : 0);
+    result.add(scalar_of<wire>, is_between_layers(position) ? Model::boundary_elements(largest_) : 0);
     return result;
   }
 
@@ -151,20 +186,21 @@ class model_stage {
     stage_data& data = begin_call(where);
     extents const size = size_of(where.micro_batch());
     std::byte* const slot = data.activations.data() + data.activation_bytes * static_cast<std::size_t>(where.slot());
-    Real* const leaves = output(out, where.stage(), size);
-    Real const* from = input(in);
     if (data.layers.empty()) {
-      copy(where.space(), from, leaves, data.range.last, size);
+      copy(where.space(), in, out, data.range.last, size);
       return;
     }
+    real* const leaves = output(out, data.range.last, size);
+    real const* from = input(where, in, fed_room, data.range.first, size);
     for (layer_place const& place : data.layers) {
       bool const is_last_here = place.number + 1 == data.range.last;
-      Real* const to = is_last_here ? leaves : reinterpret_cast<Real*>(slot + place.output);
+      real* const to = is_last_here ? leaves : reinterpret_cast<real*>(slot + place.output);
       auto const inner = make_context(where, data, place, size);
       visit(place.number, [&](auto layer) { decltype(layer)::type::forward(inner, from, to, slot + place.saved); });
       from = to;
       where.progress();
     }
+    send_off(where, leaves, out, data.range.last, size);
     if (data.range.last == Model::layer_count) last_forward_ = {where.stage(), where.slot(), size};
   }
 
@@ -173,29 +209,30 @@ class model_stage {
   void backward(context_type& where, views const& in, views const& grad_out, views& grad_in) {
     stage_data& data = begin_call(where);
     extents const size = size_of(where.micro_batch());
-    Real* const leaves = grad_in.empty() ? nullptr : sized(grad_in, data.range.first, size);
-    Real const* from = input(grad_out);
     if (data.layers.empty()) {
-      copy(where.space(), from, leaves, data.range.first, size);
+      copy(where.space(), grad_out, grad_in, data.range.first, size);
       return;
     }
+    real* const leaves = output(grad_in, data.range.first, size);
+    real const* from = input(where, grad_out, gradient_room, data.range.last, size);
     if (both_halves_.extent(0) < both_halves_bytes_)
       both_halves_ = bytes(Kokkos::view_alloc(std::string("weft::weight_context"), Kokkos::WithoutInitializing),
                            both_halves_bytes_);
     arena room(both_halves_.data());
-    Real* gradients[2] = {};  // of what lies between two layers: the one that is read and the one that is written
-    for (Real*& each : gradients) each = room.take<Real>(Model::boundary_elements(largest_));
+    real* gradients[2] = {};  // of what lies between two layers: the one that is read and the one that is written
+    for (real*& each : gradients) each = room.take<real>(Model::boundary_elements(largest_));
     std::byte* const kept = room.take<std::byte>(0);
     for (std::size_t index = data.layers.size(); index-- > 0;) {
-      Real* const to = index == 0 ? leaves : gradients[index % 2];
+      real* const to = index == 0 ? leaves : gradients[index % 2];
       call_backward(where, data, index, in, size,
-                    [&](auto layer, auto const& inner, Real const* fed, std::byte* saved) {
+                    [&](auto layer, auto const& inner, real const* fed, std::byte* saved) {
                       decltype(layer)::type::backward_input(inner, fed, from, to, saved, kept);
                       decltype(layer)::type::backward_weight(inner, fed, from, saved, kept);
                     });
       from = to;
       where.progress();
     }
+    send_off(where, leaves, grad_in, data.range.first, size);
   }
 
   /// I: the gradient of the stage's input, and in the weight-context slot what W will need.
@@ -203,23 +240,24 @@ class model_stage {
     stage_data& data = begin_call(where);
     make_weight_slots(data, where.weight_slot() + 1);
     extents const size = size_of(where.micro_batch());
-    Real* const leaves = grad_in.empty() ? nullptr : sized(grad_in, data.range.first, size);
-    Real const* from = input(grad_out);
     if (data.layers.empty()) {
-      copy(where.space(), from, leaves, data.range.first, size);
+      copy(where.space(), grad_out, grad_in, data.range.first, size);
       return;
     }
+    real* const leaves = output(grad_in, data.range.first, size);
+    real const* from = input(where, grad_out, gradient_room, data.range.last, size);
     std::byte* const kept = weight_slot(data, where);
     for (std::size_t index = data.layers.size(); index-- > 0;) {
       layer_place const& place = data.layers[index];
-      Real* const to = index == 0 ? leaves : reinterpret_cast<Real*>(kept + place.grad_in);
+      real* const to = index == 0 ? leaves : reinterpret_cast<real*>(kept + place.grad_in);
       call_backward(where, data, index, in, size,
-                    [&](auto layer, auto const& inner, Real const* fed, std::byte* saved) {
+                    [&](auto layer, auto const& inner, real const* fed, std::byte* saved) {
                       decltype(layer)::type::backward_input(inner, fed, from, to, saved, kept + place.kept);
                     });
       from = to;
       where.progress();
     }
+    send_off(where, leaves, grad_in, data.range.first, size);
   }
 
   /// W: adds this micro-batch's share to the weight gradients.
@@ -228,12 +266,13 @@ class model_stage {
     if (data.layers.empty()) return;
     extents const size = size_of(where.micro_batch());
     std::byte* const kept = weight_slot(data, where);
+    real const* const arrived = input(where, grad_out, gradient_room, data.range.last, size);
     for (std::size_t index = data.layers.size(); index-- > 0;) {
       bool const is_last_here = index + 1 == data.layers.size();
-      Real const* const from =
-          is_last_here ? input(grad_out) : reinterpret_cast<Real const*>(kept + data.layers[index + 1].grad_in);
+      real const* const from =
+          is_last_here ? arrived : reinterpret_cast<real const*>(kept + data.layers[index + 1].grad_in);
       call_backward(where, data, index, in, size,
-                    [&](auto layer, auto const& inner, Real const* fed, std::byte* saved) {
+                    [&](auto layer, auto const& inner, real const* fed, std::byte* saved) {
                       decltype(layer)::type::backward_weight(inner, fed, from, saved, kept + data.layers[index].kept);
                     });
       where.progress();
@@ -275,8 +314,8 @@ class model_stage {
         std::size_t const columns = static_cast<std::size_t>(layer_type::vocabulary);
         std::size_t const row = static_cast<std::size_t>(sequence) * static_cast<std::size_t>(size.sequence_length) +
                                 static_cast<std::size_t>(position);
-        Kokkos::View<Real const*, memory_space, Kokkos::MemoryUnmanaged> const on_device(
-            layer_type::template logits<Real>(saved, size) + row * columns, columns);
+        Kokkos::View<real const*, memory_space, Kokkos::MemoryUnmanaged> const on_device(
+            layer_type::template logits<real>(saved, size) + row * columns, columns);
         auto const host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, on_device);
         for (std::size_t index = 0; index < columns; ++index) host_out[index] = static_cast<float>(host(index));
       }
@@ -287,6 +326,7 @@ class model_stage {
   [[nodiscard]] std::size_t buffer_bytes() const {
     std::size_t sum = workspace_.extent(0) + both_halves_.extent(0);
     for (stage_data const& each : stages_) sum += each.activations.extent(0) + each.weight_contexts.extent(0);
+    for (auto const& each : rooms_) sum += each.extent(0) * sizeof(real);
     return sum;
   }
 
@@ -371,10 +411,10 @@ class model_stage {
       place.number = number;
       place.first_entry = entry;
       place.entries = static_cast<int>(describe(number).size());
-      if (place.entries > layer_parameters<Real>::most)
+      if (place.entries > layer_parameters<real>::most)
         throw error("weft::model_stage: layer " + std::to_string(number) + " describes " +
                         std::to_string(place.entries) + " parameters, and a layer may have " +
-                        std::to_string(layer_parameters<Real>::most) + "; cut it into several layers",
+                        std::to_string(layer_parameters<real>::most) + "; cut it into several layers",
                     {.stage = stage});
       entry += place.entries;
       layer_of_entry_.insert(layer_of_entry_.end(), static_cast<std::size_t>(place.entries), number);
@@ -384,21 +424,21 @@ class model_stage {
         has_head_ = has_head_ || layer::is_last;
         place.saved = saved.used();
         static_cast<void>(
-            saved.take<std::byte>(static_cast<std::int64_t>(layer::template saved_bytes<Real>(largest_))));
+            saved.take<std::byte>(static_cast<std::int64_t>(layer::template saved_bytes<real>(largest_))));
         place.output = saved.used();
-        if (number + 1 < data.range.last) static_cast<void>(saved.take<Real>(layer::output_elements(largest_)));
+        if (number + 1 < data.range.last) static_cast<void>(saved.take<real>(layer::output_elements(largest_)));
         arena one_layer;
         for (int gradient = 0; gradient < 2; ++gradient)
-          static_cast<void>(one_layer.take<Real>(Model::boundary_elements(largest_)));
+          static_cast<void>(one_layer.take<real>(Model::boundary_elements(largest_)));
         static_cast<void>(
-            one_layer.take<std::byte>(static_cast<std::int64_t>(layer::template weight_context_bytes<Real>(largest_))));
+            one_layer.take<std::byte>(static_cast<std::int64_t>(layer::template weight_context_bytes<real>(largest_))));
         both_halves_bytes_ = (std::max)(both_halves_bytes_, one_layer.used());
         place.kept = kept.used();
         static_cast<void>(
-            kept.take<std::byte>(static_cast<std::int64_t>(layer::template weight_context_bytes<Real>(largest_))));
+            kept.take<std::byte>(static_cast<std::int64_t>(layer::template weight_context_bytes<real>(largest_))));
         place.grad_in = kept.used();
-        if (number > data.range.first) static_cast<void>(kept.take<Real>(Model::boundary_elements(largest_)));
-        scratch = (std::max)(scratch, layer::template workspace_bytes<Real>(largest_));
+        if (number > data.range.first) static_cast<void>(kept.take<real>(Model::boundary_elements(largest_)));
+        scratch = (std::max)(scratch, layer::template workspace_bytes<real>(largest_));
       });
       data.layers.push_back(place);
     }
@@ -493,14 +533,14 @@ class model_stage {
     return {micro_batch_range(batches_[batch], inner).count, batches_[batch].sequence_length};
   }
 
-  layer_context<Real, Space> make_context(context_type const& where, stage_data const&, layer_place const& place,
+  layer_context<real, Space> make_context(context_type const& where, stage_data const&, layer_place const& place,
                                           extents size) {
     auto const [which, micro_batch] = place_of(where.micro_batch());
     token_batch const& batch = batches_[which];
     sequence_range const range = micro_batch_range(batch, micro_batch);
     std::int64_t const first_token =
         first_token_[which] + static_cast<std::int64_t>(range.first) * batch.sequence_length;
-    layer_context<Real, Space> made{.stage = where,
+    layer_context<real, Space> made{.stage = where,
                                     .blas = blas_,
                                     .size = size,
                                     .parameters = {},
@@ -510,7 +550,7 @@ class model_stage {
     int const group = accumulator_of(batch, micro_batch);
     for (int index = 0; index < place.entries; ++index) {
       auto const& entry = entries[static_cast<std::size_t>(place.first_entry + index)];
-      made.parameters.value[index] = store_.value(entry, where.weights_age()).data();
+      made.parameters.value[index] = store_.compute_value(entry, where.weights_age()).data();
       made.parameters.gradient[index] = store_.gradient(entry, group).data();
     }
     if (has_embedding_) made.inputs = inputs_.data() + first_token;
@@ -518,7 +558,7 @@ class model_stage {
       made.targets = targets_.data() + first_token;
       made.loss_sum = loss_sums_.data() + where.micro_batch();
     }
-    made.gradient_scale = batch.counted_tokens > 0 ? 1.0 / static_cast<double>(batch.counted_tokens) : 0.0;
+    made.gradient_scale = batch.counted_tokens > 0 ? loss_scale_ / static_cast<double>(batch.counted_tokens) : 0.0;
     made.dropout = {batch.training ? dropout_rate_ : 0.0, batch.seed, batch.step, batch.first_sequence + range.first,
                     place.number};
     return made;
@@ -531,29 +571,78 @@ class model_stage {
                      Call const& call) {
     std::byte* const slot = data.activations.data() + data.activation_bytes * static_cast<std::size_t>(where.slot());
     layer_place const& place = data.layers[index];
-    Real const* const fed =
-        index == 0 ? input(in) : reinterpret_cast<Real const*>(slot + data.layers[index - 1].output);
+    real const* const fed = index == 0 ? input(where, in, fed_room, data.range.first, size)
+                                       : reinterpret_cast<real const*>(slot + data.layers[index - 1].output);
     auto const inner = make_context(where, data, place, size);
     visit(place.number, [&](auto layer) { call(layer, inner, fed, slot + place.saved); });
   }
 
-  static Real const* input(views const& side) { return side.empty() ? nullptr : side[0].template view<Real>(0).data(); }
-  static Real* sized(views& side, int position, extents size) {
-    side[0].set_elements(0, is_between_layers(position) ? Model::boundary_elements(size) : 0);
-    return side[0].template view<Real>(0).data();
+  // Where the wire has the layers' type, messages are read and written in place; else each of these is converted.
+  enum : std::size_t { fed_room, gradient_room, leaving_room };
+  static constexpr bool is_converted = !std::is_same_v<wire, real>;
+
+  [[nodiscard]] static std::int64_t elements_at(int position, extents size) {
+    return is_between_layers(position) ? Model::boundary_elements(size) : 0;
   }
-  Real* output(views& out, int stage, extents size) const {
-    return out.empty() ? nullptr : sized(out, layers_[static_cast<std::size_t>(stage)].last, size);
+
+  real* room_for(std::size_t which) {
+    if (rooms_[which].extent(0) == 0)
+      rooms_[which] = Kokkos::View<real*, memory_space>(
+          Kokkos::view_alloc(std::string("weft::converted"), Kokkos::WithoutInitializing),
+          static_cast<std::size_t>(Model::boundary_elements(largest_)));
+    return rooms_[which].data();
+  }
+
+  /// What has arrived, as the layers read it.
+  real const* input(context_type const& where, views const& side, std::size_t which, int position, extents size) {
+    if (side.empty()) return nullptr;
+    wire const* const arrived = side[0].template view<wire>(0).data();
+    if constexpr (is_converted) {
+      std::int64_t const elements = elements_at(position, size);
+      execution::for_each(where.space(), elements, kernels::convert<wire, real>{arrived, room_for(which)});
+      return room_for(which);
+    } else {
+      static_cast<void>(where);
+      static_cast<void>(which);
+      static_cast<void>(position);
+      static_cast<void>(size);
+      return arrived;
+    }
+  }
+
+  /// Where layers put what leaves the stage at `position`; null where nothing does.
+  real* output(views& side, int position, extents size) {
+    if (side.empty()) return nullptr;
+    side[0].set_elements(0, elements_at(position, size));
+    if constexpr (is_converted)
+      return room_for(leaving_room);
+    else
+      return side[0].template view<real>(0).data();
+  }
+
+  void send_off(context_type const& where, real const* leaves, views& side, int position, extents size) const {
+    if constexpr (is_converted) {
+      if (side.empty()) return;
+      execution::for_each(where.space(), elements_at(position, size),
+                          kernels::convert<real, wire>{leaves, side[0].template view<wire>(0).data()});
+    } else {
+      static_cast<void>(where);
+      static_cast<void>(leaves);
+      static_cast<void>(side);
+      static_cast<void>(position);
+      static_cast<void>(size);
+    }
   }
 
   /// A stage without layers hands on what it got.
-  static void copy(Space const& space, Real const* from, Real* to, int position, extents size) {
-    std::int64_t const elements = is_between_layers(position) ? Model::boundary_elements(size) : 0;
-    if (elements == 0 || to == nullptr || from == nullptr) return;
-    using source = Kokkos::View<Real const*, memory_space, Kokkos::MemoryUnmanaged>;
-    using destination = Kokkos::View<Real*, memory_space, Kokkos::MemoryUnmanaged>;
-    Kokkos::deep_copy(space, destination(to, static_cast<std::size_t>(elements)),
-                      source(from, static_cast<std::size_t>(elements)));
+  static void copy(Space const& space, views const& from, views& to, int position, extents size) {
+    std::int64_t const elements = elements_at(position, size);
+    if (!to.empty()) to[0].set_elements(0, elements);
+    if (elements == 0 || to.empty() || from.empty()) return;
+    using source = Kokkos::View<wire const*, memory_space, Kokkos::MemoryUnmanaged>;
+    using destination = Kokkos::View<wire*, memory_space, Kokkos::MemoryUnmanaged>;
+    Kokkos::deep_copy(space, destination(to[0].template view<wire>(0).data(), static_cast<std::size_t>(elements)),
+                      source(from[0].template view<wire>(0).data(), static_cast<std::size_t>(elements)));
   }
 
   std::vector<topology::layer_range> layers_;
@@ -575,6 +664,8 @@ class model_stage {
   std::vector<std::int64_t> first_token_{0};
   last_forward last_forward_;
   double dropout_rate_ = 0.0;
+  double loss_scale_ = 1.0;
+  Kokkos::View<real*, memory_space> rooms_[3];  ///< of what the wire has in another type
   bool has_embedding_ = false;
   bool has_head_ = false;
 };

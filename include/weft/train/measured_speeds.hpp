@@ -5,6 +5,7 @@
 #include <weft/config.hpp>
 #include <weft/error.hpp>
 #include <weft/execution/kokkos.hpp>
+#include <weft/execution/reduced.hpp>
 #include <weft/model/model_stage.hpp>
 #include <weft/model/token_batch.hpp>
 #include <weft/pipeline/boundary.hpp>
@@ -85,7 +86,9 @@ double seconds_per_block(model::extents largest, double budget = 0.2) {
   };
   auto const in = side(0);
   auto const grad_out = side(2);
-  for (auto const* each : {&in, &grad_out}) Kokkos::deep_copy(space, (*each)[0].template view<Real>(0), Real(0.5));
+  using wire = typename stage_type::wire;
+  for (auto const* each : {&in, &grad_out})
+    Kokkos::deep_copy(space, (*each)[0].template view<wire>(0), wire(execution::wide<wire>(0.5)));
 
   stage_context<Space> where(space, nullptr);
   where.set(middle, 0, 0, 0);
