@@ -239,3 +239,22 @@ TEST_CASE("device: ranks of a node take its devices in turn, by what their launc
   unsetenv("SLURM_LOCALID");
   unsetenv("OMPI_COMM_WORLD_LOCAL_RANK");
 }
+
+TEST_CASE("device: what the user says to Kokkos goes before") {
+  auto const chosen = [](std::vector<char const*> arguments) {
+    arguments.insert(arguments.begin(), "program");
+    return weft::execution::is_device_chosen(static_cast<int>(arguments.size()), arguments.data());
+  };
+  CHECK_FALSE(chosen({}));
+  CHECK_FALSE(chosen({"--steps", "3", "--kokkos-threads=2"}));
+  CHECK(chosen({"--steps", "3", "--kokkos-device-id=1"}));
+  CHECK(chosen({"--kokkos-num-devices=4"}));
+  CHECK(chosen({"--kokkos-map-device-id-by=random"}));
+  setenv("KOKKOS_DEVICE_ID", "1", 1);
+  CHECK(chosen({}));
+  unsetenv("KOKKOS_DEVICE_ID");
+  CHECK_FALSE(chosen({}));
+  // A build without a device backend has none to deal out.
+  if (weft::execution::vendor_of<Kokkos::DefaultExecutionSpace>() == vendor::host)
+    CHECK(weft::execution::count_devices() == 0);
+}

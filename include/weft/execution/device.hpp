@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <string>
 
@@ -114,6 +115,18 @@ inline int launched_node_rank() {
 /// share a device is found out by its identity (transport/card.hpp).
 constexpr int device_of_rank(int node_rank, int devices) {
   return devices < 1 ? -1 : (node_rank < 0 ? 0 : node_rank % devices);
+}
+
+/// Whether the user has said which device Kokkos is to take, on the command line or in the environment: it is then left
+/// alone.
+inline bool is_device_chosen(int argc, char const* const* argv) {
+  for (int index = 1; index < argc; ++index)
+    for (char const* const option : {"--kokkos-device", "--kokkos-num-devices", "--kokkos-map-device-id-by"})
+      if (std::strncmp(argv[index], option, std::strlen(option)) == 0) return true;
+  for (char const* const variable :
+       {"KOKKOS_DEVICE_ID", "KOKKOS_NUM_DEVICES", "KOKKOS_MAP_DEVICE_ID_BY", "KOKKOS_VISIBLE_DEVICES"})
+    if (std::getenv(variable) != nullptr) return true;
+  return false;
 }
 
 }  // namespace weft::inline v1::execution

@@ -4,6 +4,7 @@
 
 #include <weft/config.hpp>
 #include <weft/error.hpp>
+#include <weft/execution/device.hpp>
 #include <weft/transport/mpi.hpp>
 
 #include <mpi.h>
@@ -69,13 +70,21 @@ inline int launched_processes() {
 /// Where it starts MPI itself, an exception that leaves `main` prints its message and ends all ranks (MPI_Abort);
 /// where the user owns MPI, exceptions are the user's and nothing is aborted. Construction and destruction are
 /// collective over MPI_COMM_WORLD.
+///
+/// Where Kokkos has a device backend, the ranks of a node take its devices in turn, by their number on the node, and
+/// before MPI starts where the launcher says that number: some MPIs bind to the device they find. What the user says to
+/// Kokkos (`--kokkos-device-id`, KOKKOS_DEVICE_ID and the like) goes before.
 class environment {
  public:
   environment(int& argc, char**& argv) {
     int is_initialised = 0;
     int provided = MPI_THREAD_SINGLE;
     MPI_Initialized(&is_initialised);
+    bool const deals_devices = !Kokkos::is_initialized() && !execution::is_device_chosen(argc, argv);
+    int const devices = deals_devices ? execution::count_devices() : 0;
+    int node_rank = execution::launched_node_rank();
     if (is_initialised == 0) {
+      if (devices > 0 && node_rank >= 0) execution::use_device(execution::device_of_rank(node_rank, devices));
       MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
       owns_mpi_ = true;
       // Errors become exceptions, with ranks and tags, in place of MPI's own abort.
@@ -85,7 +94,8 @@ class environment {
     }
     refuse_singletons();
     if (!Kokkos::is_initialized()) {
-      initialize_kokkos(argc, argv);
+      if (devices > 0 && node_rank < 0) node_rank = rank_on_node();
+      initialize_kokkos(argc, argv, execution::device_of_rank(node_rank, devices));
       owns_kokkos_ = true;
     }
     if (is_initialised != 0) MPI_Query_thread(&provided);
@@ -119,9 +129,21 @@ class environment {
   [[nodiscard]] transport::endpoint& world() { return *world_; }
 
  private:
-  /// Kokkos gets its own arguments alone (it would answer --help for the program), and they are taken out.
-  static void initialize_kokkos(int& argc, char** argv) {
+  /// Collective over MPI_COMM_WORLD.
+  static int rank_on_node() {
+    MPI_Comm node = MPI_COMM_NULL;
+    int rank = 0;
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+    MPI_Comm_rank(node, &rank);
+    MPI_Comm_free(&node);
+    return rank;
+  }
+
+  /// Kokkos gets its own arguments alone (it would answer --help for the program), and they are taken out. `device`: -1
+  /// where it chooses itself.
+  static void initialize_kokkos(int& argc, char** argv, int device) {
     std::vector<char*> own;
+    std::string chosen = "--kokkos-device-id=" + std::to_string(device);
     int kept = 0;
     for (int index = 0; index < argc; ++index) {
       bool const is_own = std::strncmp(argv[index], "--kokkos", 8) == 0;
@@ -130,6 +152,7 @@ class environment {
     }
     if (kept < argc) argv[kept] = nullptr;
     argc = kept;
+    if (device >= 0) own.push_back(chosen.data());
     int count = static_cast<int>(own.size());
     own.push_back(nullptr);
     Kokkos::initialize(count, own.data());
