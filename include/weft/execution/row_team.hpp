@@ -20,6 +20,7 @@
 #include <weft/config.hpp>
 #include <weft/execution/kokkos.hpp>
 #include <weft/execution/lanes.hpp>
+#include <weft/execution/reduced.hpp>
 
 #include <Kokkos_Core.hpp>
 
@@ -43,8 +44,8 @@ struct one_thread {
     return lanes<decltype(term(std::int64_t{}))>::sum(columns, term);
   }
   template <class Real>
-  static KOKKOS_FORCEINLINE_FUNCTION Real largest(std::int64_t columns, Real const* row) {
-    return lanes<Real>::largest(columns, row);
+  static KOKKOS_FORCEINLINE_FUNCTION wide<Real> largest(std::int64_t columns, Real const* row) {
+    return lanes<wide<Real>>::largest(columns, row);
   }
 };
 
@@ -91,16 +92,20 @@ class row_threads {
   }
 
   template <class Real>
-  KOKKOS_FORCEINLINE_FUNCTION Real largest(std::int64_t columns, Real const* row) {
-    Real* const shared = next<Real>();
+  KOKKOS_FORCEINLINE_FUNCTION wide<Real> largest(std::int64_t columns, Real const* row) {
+    using real = wide<Real>;
+    real* const shared = next<real>();
     for (int l = rank_; l < count; l += Threads) {
-      Real lane = lanes<Real>::bottom;
-      for (std::int64_t c = l; c < end(columns); c += count) lane = math::detail::choose(row[c] > lane, row[c], lane);
+      real lane = lanes<real>::bottom;
+      for (std::int64_t c = l; c < end(columns); c += count) {
+        real const value = widen(row[c]);
+        lane = math::detail::choose(value > lane, value, lane);
+      }
       shared[l] = lane;
     }
-    Real all[count];
+    real all[count];
     collect(shared, all);
-    return lanes<Real>::fold_largest(all);
+    return lanes<real>::fold_largest(all);
   }
 
  private:
@@ -149,8 +154,8 @@ struct row_teams {
   KOKKOS_INLINE_FUNCTION void operator()(Member const& team) const {
     int const group = team.team_rank() / Threads;
     std::int64_t const row = static_cast<std::int64_t>(team.league_rank()) * Rows + group;
-    std::byte* const scratch =
-        static_cast<std::byte*>(team.team_scratch(0).get_shmem_aligned(scratch_bytes, sizeof(double)));
+    std::size_t const bytes = scratch_bytes;  // Kokkos takes a reference, and a device has no address of a constant
+    std::byte* const scratch = static_cast<std::byte*>(team.team_scratch(0).get_shmem_aligned(bytes, sizeof(double)));
     threads own(team, scratch + static_cast<std::size_t>(group) * threads::scratch_bytes, row < rows);
     functor(own, row < rows ? row : rows - 1);
   }
