@@ -5,6 +5,7 @@
 #include <weft/config.hpp>
 #include <weft/execution/kokkos.hpp>
 #include <weft/execution/math.hpp>
+#include <weft/execution/reduced.hpp>
 
 #include <Kokkos_Core.hpp>
 
@@ -39,17 +40,22 @@ struct lanes {
 
   /// The largest number of a row. Starts from minus infinity, not from the first column: g++ would then keep that
   /// column's value in a register (partial redundancy elimination) and vectorise no later loop over the row.
-  static KOKKOS_FORCEINLINE_FUNCTION Real largest(std::int64_t columns, Real const* WEFT_RESTRICT row) {
+  /// `Stored`: Real, or what is widened to it.
+  template <class Stored>
+  static KOKKOS_FORCEINLINE_FUNCTION Real largest(std::int64_t columns, Stored const* WEFT_RESTRICT row) {
     Real lane[count];
     for (int l = 0; l < count; ++l) lane[l] = bottom;
     std::int64_t c = 0;
     for (; c + count <= columns; c += count) {
       WEFT_KEEP_LOOP
-      for (int l = 0; l < count; ++l) lane[l] = math::detail::choose(row[c + l] > lane[l], row[c + l], lane[l]);
+      for (int l = 0; l < count; ++l) {
+        Real const value = widen(row[c + l]);
+        lane[l] = math::detail::choose(value > lane[l], value, lane[l]);
+      }
     }
     if (c < columns)
       for (int l = 0; l < count; ++l)
-        if (c + l < columns && row[c + l] > lane[l]) lane[l] = row[c + l];
+        if (c + l < columns && widen(row[c + l]) > lane[l]) lane[l] = widen(row[c + l]);
     return fold_largest(lane);
   }
 

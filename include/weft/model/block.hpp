@@ -137,7 +137,7 @@ struct block {
   template <class Real>
   static constexpr std::size_t workspace_bytes(extents size) {
     std::int64_t const rows = size.tokens() * Size.width;
-    return static_cast<std::size_t>(7 * rows + attention::workspace_elements(size, Size.heads)) * sizeof(Real) +
+    return static_cast<std::size_t>(7 * rows) * sizeof(Real) + attention::workspace_bytes<Real>(size, heads) +
            8 * arena::alignment;
   }
 

@@ -6,6 +6,7 @@
 #include <weft/execution/kokkos.hpp>
 #include <weft/execution/math.hpp>
 #include <weft/execution/reduce.hpp>
+#include <weft/execution/reduced.hpp>
 #include <weft/execution/row_team.hpp>
 #include <weft/model/lanes.hpp>
 #include <weft/model/layer_context.hpp>
@@ -21,8 +22,10 @@ namespace kernels {
 template <class Real>
 struct shifted_exp {
   Real const* row;
-  Real shift;
-  KOKKOS_FORCEINLINE_FUNCTION Real operator()(std::int64_t c) const { return math::exp(row[c] - shift); }
+  execution::wide<Real> shift;
+  KOKKOS_FORCEINLINE_FUNCTION execution::wide<Real> operator()(std::int64_t c) const {
+    return math::exp(execution::widen(row[c]) - shift);
+  }
 };
 
 /// logsum[row] = log sum exp of the row's logits; loss[row] = logsum - logit of the target, 0 where it is not counted.
@@ -31,20 +34,21 @@ struct cross_entropy_forward {
   static constexpr char const* label = "weft::cross_entropy";
   Real const* logits;
   std::int32_t const* targets;
-  Real* logsum;
+  execution::wide<Real>* logsum;
   double* loss;
   std::int64_t columns;
 
   template <class Team>
   KOKKOS_INLINE_FUNCTION void operator()(Team& team, std::int64_t row) const {
     Real const* WEFT_RESTRICT const x = logits + row * columns;
-    Real const largest = team.largest(columns, x);
-    Real const rest = math::log(team.sum(columns, shifted_exp<Real>{x, largest}));
+    execution::wide<Real> const largest = team.largest(columns, x);
+    execution::wide<Real> const rest = math::log(team.sum(columns, shifted_exp<Real>{x, largest}));
     if (!team.leads()) return;
     std::int32_t const target = targets[row];
     logsum[row] = largest + rest;
     // (largest - logit) is exact or nearly so; adding it to the small rest keeps digits that logsum - logit would lose
-    loss[row] = target < 0 ? 0.0 : static_cast<double>(largest - x[target]) + static_cast<double>(rest);
+    loss[row] =
+        target < 0 ? 0.0 : static_cast<double>(largest - execution::widen(x[target])) + static_cast<double>(rest);
   }
 };
 
@@ -54,20 +58,23 @@ struct cross_entropy_backward {
   static constexpr char const* label = "weft::cross_entropy_backward";
   Real* logits;
   std::int32_t const* targets;
-  Real const* logsum;
-  Real scale;
+  execution::wide<Real> const* logsum;
+  execution::wide<Real> scale;
   std::int64_t columns;
 
   template <class Team>
   KOKKOS_INLINE_FUNCTION void operator()(Team& team, std::int64_t row) const {
     Real* WEFT_RESTRICT const x = logits + row * columns;
     std::int32_t const target = targets[row];
-    Real const shift = logsum[row];
-    Real const factor = target < 0 ? Real(0) : scale;
+    execution::wide<Real> const shift = logsum[row];
+    execution::wide<Real> const factor = target < 0 ? 0 : scale;
+    bool const has_target = target >= 0 && team.owns(target);
+    // Before it is rounded: near 1, p - 1 would keep nothing of it.
+    execution::wide<Real> const at_target = has_target ? math::exp(execution::widen(x[target]) - shift) * factor : 0;
     WEFT_INDEPENDENT
     for (std::int64_t c = team.begin(0), end = team.end(columns); c < end; c += Team::stride)
-      x[c] = math::exp(x[c] - shift) * factor;
-    if (target >= 0 && team.owns(target)) x[target] -= scale;
+      x[c] = static_cast<Real>(math::exp(execution::widen(x[c]) - shift) * factor);
+    if (has_target) x[target] = static_cast<Real>(at_target - scale);
   }
 };
 
@@ -81,7 +88,7 @@ struct cross_entropy {
   /// *loss_sum = sum of -log p(target) over counted rows, in double.
   template <class Real, class Space>
   static void forward(layer_context<Real, Space> const& context, std::int64_t rows, std::int64_t columns,
-                      Real const* logits, Real* logsum) {
+                      Real const* logits, execution::wide<Real>* logsum) {
     arena workspace = context.workspace;
     double* const loss = workspace.take<double>(rows);
     double* const partial = workspace.take<double>(reduction::chunks_of(rows));
@@ -93,10 +100,11 @@ struct cross_entropy {
   /// logits become the gradient of the batch's mean loss.
   template <class Real, class Space>
   static void backward(layer_context<Real, Space> const& context, std::int64_t rows, std::int64_t columns, Real* logits,
-                       Real const* logsum) {
-    execution::for_each_row(context.space(), rows,
-                            kernels::cross_entropy_backward<Real>{logits, context.targets, logsum,
-                                                                  static_cast<Real>(context.gradient_scale), columns});
+                       execution::wide<Real> const* logsum) {
+    execution::for_each_row(
+        context.space(), rows,
+        kernels::cross_entropy_backward<Real>{logits, context.targets, logsum,
+                                              static_cast<execution::wide<Real>>(context.gradient_scale), columns});
   }
 };
 

@@ -5,6 +5,7 @@
 #include <weft/config.hpp>
 #include <weft/execution/kokkos.hpp>
 #include <weft/execution/lanes.hpp>
+#include <weft/execution/reduced.hpp>
 
 #include <Kokkos_Core.hpp>
 
@@ -18,13 +19,17 @@ using execution::lanes;
 template <class Real>
 struct plain_term {
   Real const* row;
-  KOKKOS_FORCEINLINE_FUNCTION Real operator()(std::int64_t c) const { return row[c]; }
+  KOKKOS_FORCEINLINE_FUNCTION execution::wide<Real> operator()(std::int64_t c) const {
+    return execution::widen(row[c]);
+  }
 };
 template <class Real>
 struct product_term {
   Real const* left;
   Real const* right;
-  KOKKOS_FORCEINLINE_FUNCTION Real operator()(std::int64_t c) const { return left[c] * right[c]; }
+  KOKKOS_FORCEINLINE_FUNCTION execution::wide<Real> operator()(std::int64_t c) const {
+    return execution::widen(left[c]) * execution::widen(right[c]);
+  }
 };
 
 }  // namespace weft::inline v1::model

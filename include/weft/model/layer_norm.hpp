@@ -5,6 +5,7 @@
 #include <weft/config.hpp>
 #include <weft/execution/kokkos.hpp>
 #include <weft/execution/math.hpp>
+#include <weft/execution/reduced.hpp>
 #include <weft/execution/row_team.hpp>
 #include <weft/model/lanes.hpp>
 #include <weft/model/layer_context.hpp>
@@ -20,8 +21,10 @@ namespace kernels {
 template <class Real>
 struct centred_square {
   Real const* row;
-  Real middle;
-  KOKKOS_FORCEINLINE_FUNCTION Real operator()(std::int64_t c) const { return (row[c] - middle) * (row[c] - middle); }
+  execution::wide<Real> middle;
+  KOKKOS_FORCEINLINE_FUNCTION execution::wide<Real> operator()(std::int64_t c) const {
+    return (execution::widen(row[c]) - middle) * (execution::widen(row[c]) - middle);
+  }
 };
 
 /// dy w xhat.
@@ -30,10 +33,10 @@ struct along_term {
   Real const* grad;
   Real const* weight;
   Real const* row;
-  Real middle;
-  Real scale;
-  KOKKOS_FORCEINLINE_FUNCTION Real operator()(std::int64_t c) const {
-    return grad[c] * weight[c] * ((row[c] - middle) * scale);
+  execution::wide<Real> middle;
+  execution::wide<Real> scale;
+  KOKKOS_FORCEINLINE_FUNCTION execution::wide<Real> operator()(std::int64_t c) const {
+    return execution::widen(grad[c]) * execution::widen(weight[c]) * ((execution::widen(row[c]) - middle) * scale);
   }
 };
 
@@ -45,8 +48,8 @@ struct norm_forward {
   Real const* weight;
   Real const* bias;
   Real* out;
-  Real* mean;
-  Real* rstd;
+  execution::wide<Real>* mean;
+  execution::wide<Real>* rstd;
   std::int64_t columns;
 
   template <class Team>
@@ -55,12 +58,15 @@ struct norm_forward {
     Real const* WEFT_RESTRICT const w = weight;
     Real const* WEFT_RESTRICT const b = bias;
     Real* WEFT_RESTRICT const y = out + row * columns;
-    Real const middle = team.sum(columns, plain_term<Real>{x}) / static_cast<Real>(columns);
-    Real const variance = team.sum(columns, centred_square<Real>{x, middle}) / static_cast<Real>(columns);
-    Real const scale = math::rsqrt(variance + Real(1e-5));
+    execution::wide<Real> const middle =
+        team.sum(columns, plain_term<Real>{x}) / static_cast<execution::wide<Real>>(columns);
+    execution::wide<Real> const variance =
+        team.sum(columns, centred_square<Real>{x, middle}) / static_cast<execution::wide<Real>>(columns);
+    execution::wide<Real> const scale = math::rsqrt(variance + execution::wide<Real>(1e-5));
     WEFT_INDEPENDENT
     for (std::int64_t c = team.begin(0), end = team.end(columns); c < end; c += Team::stride)
-      y[c] = (x[c] - middle) * scale * w[c] + b[c];
+      y[c] = static_cast<Real>((execution::widen(x[c]) - middle) * scale * execution::widen(w[c]) +
+                               execution::widen(b[c]));
     if (team.leads()) {
       mean[row] = middle;
       rstd[row] = scale;
@@ -76,8 +82,8 @@ struct norm_backward {
   Real const* in;
   Real const* weight;
   Real const* bias;
-  Real const* mean;
-  Real const* rstd;
+  execution::wide<Real> const* mean;
+  execution::wide<Real> const* rstd;
   Real const* grad_out;
   Real const* residual;
   Real* grad_in;
@@ -92,24 +98,29 @@ struct norm_backward {
     Real const* WEFT_RESTRICT const dy = grad_out + row * columns;
     Real* WEFT_RESTRICT const dx = grad_in + row * columns;
     Real* WEFT_RESTRICT const y = again + row * columns;
-    Real const middle = mean[row];
-    Real const scale = rstd[row];
-    Real const mean_plain = team.sum(columns, product_term<Real>{dy, w}) / static_cast<Real>(columns);
-    Real const mean_along = team.sum(columns, along_term<Real>{dy, w, x, middle, scale}) / static_cast<Real>(columns);
+    execution::wide<Real> const middle = mean[row];
+    execution::wide<Real> const scale = rstd[row];
+    execution::wide<Real> const mean_plain =
+        team.sum(columns, product_term<Real>{dy, w}) / static_cast<execution::wide<Real>>(columns);
+    execution::wide<Real> const mean_along =
+        team.sum(columns, along_term<Real>{dy, w, x, middle, scale}) / static_cast<execution::wide<Real>>(columns);
     if (residual != nullptr) {
       Real const* WEFT_RESTRICT const add = residual + row * columns;
       WEFT_INDEPENDENT
       for (std::int64_t c = team.begin(0), end = team.end(columns); c < end; c += Team::stride) {
-        Real const xhat = (x[c] - middle) * scale;
-        dx[c] = scale * (dy[c] * w[c] - mean_plain - xhat * mean_along) + add[c];
-        y[c] = xhat * w[c] + b[c];
+        execution::wide<Real> const xhat = (execution::widen(x[c]) - middle) * scale;
+        dx[c] = static_cast<Real>(
+            scale * (execution::widen(dy[c]) * execution::widen(w[c]) - mean_plain - xhat * mean_along) +
+            execution::widen(add[c]));
+        y[c] = static_cast<Real>(xhat * execution::widen(w[c]) + execution::widen(b[c]));
       }
     } else {
       WEFT_INDEPENDENT
       for (std::int64_t c = team.begin(0), end = team.end(columns); c < end; c += Team::stride) {
-        Real const xhat = (x[c] - middle) * scale;
-        dx[c] = scale * (dy[c] * w[c] - mean_plain - xhat * mean_along);
-        y[c] = xhat * w[c] + b[c];
+        execution::wide<Real> const xhat = (execution::widen(x[c]) - middle) * scale;
+        dx[c] = static_cast<Real>(scale *
+                                  (execution::widen(dy[c]) * execution::widen(w[c]) - mean_plain - xhat * mean_along));
+        y[c] = static_cast<Real>(xhat * execution::widen(w[c]) + execution::widen(b[c]));
       }
     }
   }
@@ -120,28 +131,28 @@ template <class Real>
 struct norm_weights {
   static constexpr char const* label = "weft::layer_norm_weights";
   Real const* in;
-  Real const* mean;
-  Real const* rstd;
+  execution::wide<Real> const* mean;
+  execution::wide<Real> const* rstd;
   Real const* grad_out;
-  Real* grad_weight;
-  Real* grad_bias;
+  execution::wide<Real>* grad_weight;
+  execution::wide<Real>* grad_bias;
   std::int64_t rows;
   execution::column_cut cut;
 
   KOKKOS_INLINE_FUNCTION void operator()(std::int64_t piece) const {
     std::int64_t const begin = cut.begin(piece);
     std::int64_t const end = cut.end(piece);
-    Real* WEFT_RESTRICT const dw = grad_weight;
-    Real* WEFT_RESTRICT const db = grad_bias;
+    execution::wide<Real>* WEFT_RESTRICT const dw = grad_weight;
+    execution::wide<Real>* WEFT_RESTRICT const db = grad_bias;
     for (std::int64_t r = 0; r < rows; ++r) {
       Real const* WEFT_RESTRICT const x = in + r * cut.columns;
       Real const* WEFT_RESTRICT const dy = grad_out + r * cut.columns;
-      Real const middle = mean[r];
-      Real const scale = rstd[r];
+      execution::wide<Real> const middle = mean[r];
+      execution::wide<Real> const scale = rstd[r];
       WEFT_INDEPENDENT
       for (std::int64_t c = begin; c < end; ++c) {
-        dw[c] += dy[c] * ((x[c] - middle) * scale);
-        db[c] += dy[c];
+        dw[c] += execution::widen(dy[c]) * ((execution::widen(x[c]) - middle) * scale);
+        db[c] += execution::widen(dy[c]);
       }
     }
   }
@@ -154,7 +165,8 @@ struct norm_weights {
 struct layer_norm {
   template <class Real, class Space>
   static void forward(layer_context<Real, Space> const& context, std::int64_t rows, std::int64_t columns,
-                      Real const* in, Real const* weight, Real const* bias, Real* out, Real* mean, Real* rstd) {
+                      Real const* in, Real const* weight, Real const* bias, Real* out, execution::wide<Real>* mean,
+                      execution::wide<Real>* rstd) {
     execution::for_each_row(context.space(), rows,
                             kernels::norm_forward<Real>{in, weight, bias, out, mean, rstd, columns});
   }
@@ -162,8 +174,9 @@ struct layer_norm {
   /// grad_in = d(norm)/d(in) grad_out + residual; `again` receives the forward output.
   template <class Real, class Space>
   static void backward_input(layer_context<Real, Space> const& context, std::int64_t rows, std::int64_t columns,
-                             Real const* in, Real const* weight, Real const* bias, Real const* mean, Real const* rstd,
-                             Real const* grad_out, Real const* residual, Real* grad_in, Real* again) {
+                             Real const* in, Real const* weight, Real const* bias, execution::wide<Real> const* mean,
+                             execution::wide<Real> const* rstd, Real const* grad_out, Real const* residual,
+                             Real* grad_in, Real* again) {
     execution::for_each_row(
         context.space(), rows,
         kernels::norm_backward<Real>{in, weight, bias, mean, rstd, grad_out, residual, grad_in, again, columns});
@@ -171,8 +184,9 @@ struct layer_norm {
 
   template <class Real, class Space>
   static void backward_weight(layer_context<Real, Space> const& context, std::int64_t rows, std::int64_t columns,
-                              Real const* in, Real const* mean, Real const* rstd, Real const* grad_out,
-                              Real* grad_weight, Real* grad_bias) {
+                              Real const* in, execution::wide<Real> const* mean, execution::wide<Real> const* rstd,
+                              Real const* grad_out, execution::wide<Real>* grad_weight,
+                              execution::wide<Real>* grad_bias) {
     auto const cut = execution::cut_columns(context.space(), columns);
     execution::for_each(context.space(), cut.pieces(),
                         kernels::norm_weights<Real>{in, mean, rstd, grad_out, grad_weight, grad_bias, rows, cut});

@@ -140,9 +140,9 @@ struct llama_block {
   /// Normalised rows beside the MLP's forward, or the gradient of attention's output beside attention's backward.
   template <class Real>
   static constexpr std::size_t workspace_bytes(extents size) {
-    std::int64_t const mlp = size.tokens() * Size.hidden;
-    std::int64_t const scores = attention::workspace_elements(size, Size.heads);
-    return static_cast<std::size_t>(size.tokens() * Size.width + (mlp > scores ? mlp : scores)) * sizeof(Real) +
+    std::size_t const mlp = static_cast<std::size_t>(size.tokens() * Size.hidden) * sizeof(Real);
+    std::size_t const scores = attention::workspace_bytes<Real>(size, heads);
+    return static_cast<std::size_t>(size.tokens() * Size.width) * sizeof(Real) + (mlp > scores ? mlp : scores) +
            4 * arena::alignment;
   }
 
@@ -193,7 +193,7 @@ struct llama_block {
     for (int which = query_weight; which <= value_weight; ++which) {
       std::int64_t const outputs = which == query_weight ? Size.width : Size.kv_width();
       projection::backward_input(inner, rows, Size.width, outputs, part, heads.row(), value[which],
-                                 which == query_weight ? Real(0) : Real(1), to.grad_normed_1);
+                                 which == query_weight ? 0 : 1, to.grad_normed_1);
       part += outputs;
     }
     rms_norm::backward_input(inner, rows, Size.width, in, value[norm_1], from.rstd_1, to.grad_normed_1, to.grad_middle,

@@ -5,6 +5,7 @@
 #include <weft/config.hpp>
 #include <weft/execution/kokkos.hpp>
 #include <weft/execution/math.hpp>
+#include <weft/execution/reduced.hpp>
 #include <weft/execution/row_team.hpp>
 #include <weft/model/lanes.hpp>
 #include <weft/model/layer_context.hpp>
@@ -23,7 +24,9 @@ struct weighted_product_term {
   Real const* grad;
   Real const* weight;
   Real const* row;
-  KOKKOS_FORCEINLINE_FUNCTION Real operator()(std::int64_t c) const { return grad[c] * weight[c] * row[c]; }
+  KOKKOS_FORCEINLINE_FUNCTION execution::wide<Real> operator()(std::int64_t c) const {
+    return execution::widen(grad[c]) * execution::widen(weight[c]) * execution::widen(row[c]);
+  }
 };
 
 /// Reciprocal root of each row's mean square; y = x rstd w.
@@ -33,8 +36,8 @@ struct rms_norm_forward {
   Real const* in;
   Real const* weight;
   Real* out;
-  Real* rstd;
-  Real epsilon;
+  execution::wide<Real>* rstd;
+  execution::wide<Real> epsilon;
   std::int64_t columns;
 
   template <class Team>
@@ -42,11 +45,12 @@ struct rms_norm_forward {
     Real const* WEFT_RESTRICT const x = in + row * columns;
     Real const* WEFT_RESTRICT const w = weight;
     Real* WEFT_RESTRICT const y = out + row * columns;
-    Real const square = team.sum(columns, product_term<Real>{x, x}) / static_cast<Real>(columns);
-    Real const scale = math::rsqrt(square + epsilon);
+    execution::wide<Real> const square =
+        team.sum(columns, product_term<Real>{x, x}) / static_cast<execution::wide<Real>>(columns);
+    execution::wide<Real> const scale = math::rsqrt(square + epsilon);
     WEFT_INDEPENDENT
     for (std::int64_t c = team.begin(0), end = team.end(columns); c < end; c += Team::stride)
-      y[c] = x[c] * scale * w[c];
+      y[c] = static_cast<Real>(execution::widen(x[c]) * scale * execution::widen(w[c]));
     if (team.leads()) rstd[row] = scale;
   }
 };
@@ -58,7 +62,7 @@ struct rms_norm_backward {
   static constexpr char const* label = "weft::rms_norm_backward";
   Real const* in;
   Real const* weight;
-  Real const* rstd;
+  execution::wide<Real> const* rstd;
   Real const* grad_out;
   Real const* residual;
   Real* grad_in;
@@ -72,23 +76,24 @@ struct rms_norm_backward {
     Real const* WEFT_RESTRICT const dy = grad_out + row * columns;
     Real* WEFT_RESTRICT const dx = grad_in + row * columns;
     Real* WEFT_RESTRICT const y = again + row * columns;
-    Real const scale = rstd[row];
-    Real const mean_along =
-        team.sum(columns, weighted_product_term<Real>{dy, w, x}) * scale / static_cast<Real>(columns);
+    execution::wide<Real> const scale = rstd[row];
+    execution::wide<Real> const mean_along =
+        team.sum(columns, weighted_product_term<Real>{dy, w, x}) * scale / static_cast<execution::wide<Real>>(columns);
     if (residual != nullptr) {
       Real const* WEFT_RESTRICT const add = residual + row * columns;
       WEFT_INDEPENDENT
       for (std::int64_t c = team.begin(0), end = team.end(columns); c < end; c += Team::stride) {
-        Real const xhat = x[c] * scale;
-        dx[c] = scale * (dy[c] * w[c] - xhat * mean_along) + add[c];
-        y[c] = xhat * w[c];
+        execution::wide<Real> const xhat = execution::widen(x[c]) * scale;
+        dx[c] = static_cast<Real>(scale * (execution::widen(dy[c]) * execution::widen(w[c]) - xhat * mean_along) +
+                                  execution::widen(add[c]));
+        y[c] = static_cast<Real>(xhat * execution::widen(w[c]));
       }
     } else {
       WEFT_INDEPENDENT
       for (std::int64_t c = team.begin(0), end = team.end(columns); c < end; c += Team::stride) {
-        Real const xhat = x[c] * scale;
-        dx[c] = scale * (dy[c] * w[c] - xhat * mean_along);
-        y[c] = xhat * w[c];
+        execution::wide<Real> const xhat = execution::widen(x[c]) * scale;
+        dx[c] = static_cast<Real>(scale * (execution::widen(dy[c]) * execution::widen(w[c]) - xhat * mean_along));
+        y[c] = static_cast<Real>(xhat * execution::widen(w[c]));
       }
     }
   }
@@ -99,22 +104,22 @@ template <class Real>
 struct rms_norm_weights {
   static constexpr char const* label = "weft::rms_norm_weights";
   Real const* in;
-  Real const* rstd;
+  execution::wide<Real> const* rstd;
   Real const* grad_out;
-  Real* grad_weight;
+  execution::wide<Real>* grad_weight;
   std::int64_t rows;
   execution::column_cut cut;
 
   KOKKOS_INLINE_FUNCTION void operator()(std::int64_t piece) const {
     std::int64_t const begin = cut.begin(piece);
     std::int64_t const end = cut.end(piece);
-    Real* WEFT_RESTRICT const dw = grad_weight;
+    execution::wide<Real>* WEFT_RESTRICT const dw = grad_weight;
     for (std::int64_t r = 0; r < rows; ++r) {
       Real const* WEFT_RESTRICT const x = in + r * cut.columns;
       Real const* WEFT_RESTRICT const dy = grad_out + r * cut.columns;
-      Real const scale = rstd[r];
+      execution::wide<Real> const scale = rstd[r];
       WEFT_INDEPENDENT
-      for (std::int64_t c = begin; c < end; ++c) dw[c] += dy[c] * (x[c] * scale);
+      for (std::int64_t c = begin; c < end; ++c) dw[c] += execution::widen(dy[c]) * (execution::widen(x[c]) * scale);
     }
   }
 };
@@ -126,17 +131,17 @@ struct rms_norm_weights {
 struct rms_norm {
   template <class Real, class Space>
   static void forward(layer_context<Real, Space> const& context, std::int64_t rows, std::int64_t columns,
-                      double epsilon, Real const* in, Real const* weight, Real* out, Real* rstd) {
+                      double epsilon, Real const* in, Real const* weight, Real* out, execution::wide<Real>* rstd) {
     execution::for_each_row(
         context.space(), rows,
-        kernels::rms_norm_forward<Real>{in, weight, out, rstd, static_cast<Real>(epsilon), columns});
+        kernels::rms_norm_forward<Real>{in, weight, out, rstd, static_cast<execution::wide<Real>>(epsilon), columns});
   }
 
   /// grad_in = d(norm)/d(in) grad_out + residual; `again` receives the forward output.
   template <class Real, class Space>
   static void backward_input(layer_context<Real, Space> const& context, std::int64_t rows, std::int64_t columns,
-                             Real const* in, Real const* weight, Real const* rstd, Real const* grad_out,
-                             Real const* residual, Real* grad_in, Real* again) {
+                             Real const* in, Real const* weight, execution::wide<Real> const* rstd,
+                             Real const* grad_out, Real const* residual, Real* grad_in, Real* again) {
     execution::for_each_row(
         context.space(), rows,
         kernels::rms_norm_backward<Real>{in, weight, rstd, grad_out, residual, grad_in, again, columns});
@@ -144,7 +149,8 @@ struct rms_norm {
 
   template <class Real, class Space>
   static void backward_weight(layer_context<Real, Space> const& context, std::int64_t rows, std::int64_t columns,
-                              Real const* in, Real const* rstd, Real const* grad_out, Real* grad_weight) {
+                              Real const* in, execution::wide<Real> const* rstd, Real const* grad_out,
+                              execution::wide<Real>* grad_weight) {
     auto const cut = execution::cut_columns(context.space(), columns);
     execution::for_each(context.space(), cut.pieces(),
                         kernels::rms_norm_weights<Real>{in, rstd, grad_out, grad_weight, rows, cut});
