@@ -42,12 +42,13 @@ class echo_endpoint final : public weft::transport::endpoint {
     auto const& order = coming_[static_cast<std::size_t>(tag)];
     auto& next = next_[static_cast<std::size_t>(tag)];
     int const micro_batch = order[next];
-    weft::wire_header const header{static_cast<std::uint16_t>(is_gradient ? edge.source : edge.destination),
-                                   static_cast<std::uint8_t>(is_gradient), weft::digest_of_types(layout_),
-                                   static_cast<std::uint32_t>(micro_batch), payload_};
-    std::int64_t const counts[weft::boundary::max_components] = {layout_.components[0].elements};
-    std::memcpy(data, &header, sizeof header);
-    std::memcpy(static_cast<std::byte*>(data) + sizeof header, counts, sizeof counts);
+    weft::wire_prefix prefix;
+    prefix.header = {static_cast<std::uint16_t>(is_gradient ? edge.source : edge.destination),
+                     static_cast<std::uint8_t>(is_gradient), weft::wire_version,
+                     static_cast<std::uint32_t>(micro_batch), payload_};
+    prefix.counts[0] = layout_.components[0].elements;
+    weft::set_types(prefix, layout_);
+    std::memcpy(data, &prefix, sizeof prefix);
     if (++next == order.size()) next = 0;
     return {1, true, false};
   }

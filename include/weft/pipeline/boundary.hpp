@@ -32,6 +32,21 @@ constexpr std::size_t size_of(scalar type) {
   return 0;
 }
 
+constexpr char const* name_of(scalar type) {
+  switch (type) {
+    case scalar::f64: return "f64";
+    case scalar::f32: return "f32";
+    case scalar::f16: return "f16";
+    case scalar::bf16: return "bf16";
+    case scalar::i64: return "i64";
+    case scalar::i32: return "i32";
+    case scalar::i16: return "i16";
+    case scalar::i8: return "i8";
+    case scalar::u8: return "u8";
+  }
+  return "no known type";
+}
+
 template <class Type>
 inline constexpr scalar scalar_of = scalar{};
 template <>

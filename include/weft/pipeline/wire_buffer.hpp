@@ -7,6 +7,7 @@
 #include <weft/execution/kokkos.hpp>
 #include <weft/pipeline/boundary.hpp>
 #include <weft/pipeline/boundary_view.hpp>
+#include <weft/pipeline/wire_header.hpp>
 #include <weft/transport/endpoint.hpp>
 
 #include <Kokkos_Core.hpp>
@@ -20,16 +21,6 @@
 #include <utility>
 
 namespace weft::inline v1 {
-
-/// What precedes the components of a boundary on the wire. Little-endian, as every machine that weft runs on.
-struct wire_header {
-  std::uint16_t stage = 0;     ///< that the message enters, in its direction
-  std::uint8_t direction = 0;  ///< 0 forward, 1 backward
-  std::uint8_t types = 0;      ///< digest of the components' element types
-  std::uint32_t micro_batch = 0;
-  std::uint64_t bytes = 0;  ///< of the components, padding between them included
-};
-static_assert(sizeof(wire_header) == 16);
 
 /// The boundary itself; throws `error` where it is none: a count, an element type or a size that cannot be.
 inline boundary const& checked_boundary(boundary const& layout) {
@@ -58,21 +49,15 @@ constexpr boundary gradient_of(boundary const& forward) {
   return result;
 }
 
-constexpr std::uint8_t digest_of_types(boundary const& layout) {
-  unsigned digest = 17U + static_cast<unsigned>(layout.count);
-  for (int index = 0; index < layout.count; ++index)
-    digest = (digest * 31U + static_cast<unsigned>(layout.components[index].type)) % 251U;
-  return static_cast<std::uint8_t>(digest);
-}
-
 /// The storage of one boundary message: header, element counts, components, sent by one request. Host memory is sent in
 /// place; device memory through a mirror on the host. Where the transport moves messages in parts, it takes the
 /// components from where they are, and there is no mirror but of the header and the counts.
 template <class MemorySpace>
 class wire_buffer {
  public:
-  /// Header (16 bytes), then eight element counts, padded to two cache lines.
+  /// `wire_prefix`, padded to two cache lines.
   static constexpr std::size_t prefix_bytes = 128;
+  static_assert(sizeof(wire_prefix) <= prefix_bytes);
 
   /// Throws where the boundary is none: a count, an element type or a size that cannot be.
   wire_buffer(std::string const& label, boundary const& layout) : layout_(new boundary(checked_boundary(layout))) {
@@ -80,7 +65,7 @@ class wire_buffer {
     capacity_ = prefix_bytes + whole.bytes();
     storage_ = storage_type(label, capacity_);
     if constexpr (is_host) mirror_ = storage_;
-    types_ = digest_of_types(layout);
+    set_types(prefix_, layout);
     reset();
   }
 
@@ -106,10 +91,9 @@ class wire_buffer {
   template <class Space>
   void send(transport::endpoint& door, Space const& space, int stage, int direction, int micro_batch, int peer,
             int tag) {
-    wire_header const header{static_cast<std::uint16_t>(stage), static_cast<std::uint8_t>(direction), types_,
-                             static_cast<std::uint32_t>(micro_batch), view_.bytes()};
-    std::int64_t counts[boundary::max_components] = {};
-    for (int index = 0; index < view_.count(); ++index) counts[index] = view_.elements(index);
+    prefix_.header = {static_cast<std::uint16_t>(stage), static_cast<std::uint8_t>(direction), wire_version,
+                      static_cast<std::uint32_t>(micro_batch), view_.bytes()};
+    for (int index = 0; index < view_.count(); ++index) prefix_.counts[index] = view_.elements(index);
     std::size_t const bytes = prefix_bytes + view_.bytes();
     if constexpr (!is_host) {
       if (!in_parts_) {
@@ -121,8 +105,7 @@ class wire_buffer {
     } else {
       static_cast<void>(space);
     }
-    std::memcpy(mirror_.data(), &header, sizeof(header));
-    std::memcpy(mirror_.data() + sizeof(header), counts, sizeof(counts));
+    std::memcpy(mirror_.data(), &prefix_, sizeof(prefix_));
     pending = in_parts_ ? door.send_parts({mirror_.data(), prefix_bytes, body(), view_.bytes()}, peer, tag)
                         : door.send(mirror_.data(), bytes, peer, tag);
   }
@@ -156,10 +139,10 @@ class wire_buffer {
               int tag) {
     is_expected_ = false;
     std::size_t const bytes = arrived_bytes_;
-    wire_header header;
-    std::int64_t counts[boundary::max_components];
-    std::memcpy(&header, mirror_.data(), sizeof(header));
-    std::memcpy(counts, mirror_.data() + sizeof(header), sizeof(counts));
+    wire_prefix came;
+    std::memcpy(&came, mirror_.data(), sizeof(came));
+    wire_header const& header = came.header;
+    std::int64_t const* const counts = came.counts;
     auto refuse = [&](std::string const& what) {
       int const rank = door.global_rank(door.rank());
       int const source = door.global_rank(peer);
@@ -170,11 +153,19 @@ class wire_buffer {
                   {rank, stage, micro_batch, source, tag});
     };
     if (bytes < prefix_bytes) refuse("a message of " + std::to_string(bytes) + " bytes came");
+    if (header.version != wire_version)
+      refuse("its version is " + std::to_string(header.version) + " where " + std::to_string(wire_version) +
+             " is read, so it was built with another weft");
     if (header.stage != stage || header.direction != direction ||
         header.micro_batch != static_cast<std::uint32_t>(micro_batch))
       refuse(std::string("the ") + (header.direction == 0 ? "activations" : "gradients") + " of stage " +
              std::to_string(header.stage) + ", micro-batch " + std::to_string(header.micro_batch) + " came");
-    if (header.types != types_) refuse("its components have other element types");
+    if (std::memcmp(came.types, prefix_.types, sizeof(came.types)) != 0) {
+      int other = 0;
+      while (came.types[other] == prefix_.types[other]) ++other;
+      refuse("its component " + std::to_string(other) + " is " + name_of(static_cast<scalar>(came.types[other])) +
+             ", where " + name_of(static_cast<scalar>(prefix_.types[other])) + " is declared");
+    }
     reset();
     for (int index = 0; index < view_.count(); ++index) {
       if (counts[index] < 0 || counts[index] > layout_->components[index].elements)
@@ -225,7 +216,7 @@ class wire_buffer {
   std::size_t arrived_bytes_ = 0;
   bool is_expected_ = false;
   bool in_parts_ = false;
-  std::uint8_t types_ = 0;
+  wire_prefix prefix_;  // of the message that the view describes; its types never change
   boundary_view<MemorySpace> view_;
 };
 
