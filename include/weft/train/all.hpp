@@ -15,6 +15,7 @@
 #include <weft/train/gradient_reduction.hpp>
 #include <weft/train/hand_over.hpp>
 #include <weft/train/learning_rate.hpp>
+#include <weft/train/loss_scale.hpp>
 #include <weft/train/measured_speeds.hpp>
 #include <weft/train/replica.hpp>
 #include <weft/train/replica_digest.hpp>

@@ -114,7 +114,7 @@ class asynchronous_stage {
     double loss = 0.0;
     {
       auto const lock = door_.launch_lock();
-      squares = squares_.of_all(space_);
+      squares = squares_.of_all(space_) / (loss_scale_ * loss_scale_);
       loss = own_loss(steps_);
     }
     bool const applies = std::isfinite(squares) && std::isfinite(loss);
@@ -131,7 +131,7 @@ class asynchronous_stage {
       made.sum = each.gradient.take(space_, now - delay_, turn);
       {
         auto const lock = door_.launch_lock();
-        made.squares = squares_.of(space_, made.sum);
+        made.squares = squares_.of(space_, made.sum) / (loss_scale_ * loss_scale_);
       }
       made.applies = std::isfinite(made.squares);
       if (made.applies && each.gradient.is_owner()) own_[stages_ + index] = made.squares;
@@ -173,6 +173,12 @@ class asynchronous_stage {
   void set_optimizer(adamw const& options, double clip) {
     optimizer_ = options;
     clip_ = clip;
+  }
+
+  /// In all gradients, also those that are under way: the same from a run's first step to its last.
+  void set_loss_scale(double scale) {
+    loss_scale_ = scale;
+    model_.set_loss_scale(scale);
   }
 
   /// Before a window is played: its batches, one per step, and the learning rate of each. `first_step`: steps that this
@@ -342,7 +348,7 @@ class asynchronous_stage {
       store().keep(space_, entry);
       return;
     }
-    adamw_step(space_, optimizer_, rate, applied, scale, entry.descriptor.decay, store().value(entry),
+    adamw_step(space_, optimizer_, rate, applied, scale / loss_scale_, entry.descriptor.decay, store().value(entry),
                store().first_moment(entry), store().second_moment(entry), gradient, store().next_value(entry),
                store().next_first_moment(entry), store().next_second_moment(entry), store().next_compute_value(entry));
   }
@@ -363,6 +369,7 @@ class asynchronous_stage {
 
   transport::endpoint& door_;
   double deadline_;
+  double loss_scale_ = 1.0;
   clip_policy clipping_;
   int delay_;
   std::size_t stages_;

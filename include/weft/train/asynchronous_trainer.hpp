@@ -4,9 +4,12 @@
 
 #include <weft/config.hpp>
 #include <weft/error.hpp>
+#include <weft/execution/math_mode.hpp>
 #include <weft/execution/random.hpp>
+#include <weft/execution/reduced.hpp>
 #include <weft/pipeline/pipeline.hpp>
 #include <weft/plan/memory.hpp>
+#include <weft/plan/precision.hpp>
 #include <weft/plan/rank_capacities.hpp>
 #include <weft/schedule/checked_program.hpp>
 #include <weft/schedule/digest.hpp>
@@ -30,6 +33,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -55,8 +59,8 @@ struct asynchronous_result : step_result {
 template <class Model, class Real = float, class Space = Kokkos::DefaultExecutionSpace>
 class asynchronous_trainer {
  public:
-  using real = Real;
   using stage_type = asynchronous_stage<Model, Real, Space>;
+  using real = typename stage_type::store_type::weight;  ///< of weights and moments, as they are saved
 
   /// Refuses, on every rank, ranks that disagree, and a plan with several stages on a rank.
   asynchronous_trainer(window_plan plan, transport::endpoint& door, trainer_options options,
@@ -198,6 +202,12 @@ class asynchronous_trainer {
                       " no rank waits for a norm, so there is none to validate afterwards; leave trainer_options::norm "
                       "as it is",
                   {.rank = door_.rank()});
+    options_.scaling = options_.scaling.checked(std::is_same_v<typename precision_of<Real>::compute, float16>);
+    if (options_.scaling.how == loss_scaling::kind::dynamic)
+      throw error("weft::trainer: under " + plan_.name +
+                      " stages step before any rank knows whether all gradients are finite, so the loss scale cannot "
+                      "follow them; set trainer_options::scaling to loss_scaling::fixed(1024), or compute in bfloat16",
+                  {.rank = door_.rank()});
     program_ = schedule::make_program(plan_.table(0, (std::max)(1, plan_.oldest_read)).view(), plan_.lowering);
     require_windows(program_.view());
     layers_ = checked_partition().ranges();
@@ -206,7 +216,9 @@ class asynchronous_trainer {
     stage_ = std::make_unique<stage_type>(door_, layers_, versions_, options_.extents, options_.seed, plan_.delay(),
                                           clipping_, options_.deadline);
     stage_->set_optimizer(options_.optimizer, options_.clip);
+    stage_->set_loss_scale(options_.scaling.first);
     stage_->model().set_dropout(options_.dropout);
+    stage_->model().set_math_mode(options_.products);
   }
 
   /// Throws where the table is not one that this trainer understands.
@@ -320,7 +332,9 @@ class asynchronous_trainer {
     };
     all.add("model", Model::name());
     all.add("model (digest of its parameters)", std::to_string(model));
-    all.add("precision (bytes per number)", std::to_string(sizeof(Real)));
+    all.add("precision", precision_name<Real>());
+    all.add("products of floats", blas::to_text(options_.products));
+    all.add("loss scale", options_.scaling.text());
     all.add("schedule", plan_.name);
     all.add("micro-batches of a step", std::to_string(plan_.micro_batches));
     all.add("program (digest)", std::to_string(schedule::digest(program_.view())));

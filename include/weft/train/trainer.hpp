@@ -6,10 +6,13 @@
 #include <weft/concepts/collective_policy.hpp>
 #include <weft/config.hpp>
 #include <weft/error.hpp>
+#include <weft/execution/math_mode.hpp>
 #include <weft/execution/random.hpp>
+#include <weft/execution/reduced.hpp>
 #include <weft/model/model_stage.hpp>
 #include <weft/pipeline/pipeline.hpp>
 #include <weft/plan/memory.hpp>
+#include <weft/plan/precision.hpp>
 #include <weft/plan/proof.hpp>
 #include <weft/plan/rank_capacities.hpp>
 #include <weft/schedule/digest.hpp>
@@ -22,6 +25,7 @@
 #include <weft/topology/partition.hpp>
 #include <weft/train/adamw.hpp>
 #include <weft/train/learning_rate.hpp>
+#include <weft/train/loss_scale.hpp>
 #include <weft/train/replica.hpp>
 #include <weft/train/replica_digest.hpp>
 #include <weft/train/start.hpp>
@@ -38,6 +42,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -53,14 +58,16 @@ struct trainer_options {
   model::extents extents{};  ///< the largest micro-batch that will ever come
   adamw optimizer{};
   warmup_cosine learning_rate{};
-  double clip = 1.0;                               ///< largest global gradient norm; 0: no clipping
-  std::uint64_t seed = 1;                          ///< of the initial weights
-  double dropout = 0.0;                            ///< share of activations dropped while training
-  double deadline = 300.0;                         ///< seconds that one wait may take
-  bool record_times = false;                       ///< keep when every action of the last step ran
-  std::vector<topology::layer_range> partition{};  ///< layers of each stage; empty: balanced by cost
-  rank_capacities capacities{};                    ///< of pipeline ranks that are not alike; read to balance
-  collective::all_reduce_choice reduction{};       ///< how gradients are summed over the data axis; the ring at first
+  double clip = 1.0;                                 ///< largest global gradient norm; 0: no clipping
+  std::uint64_t seed = 1;                            ///< of the initial weights
+  double dropout = 0.0;                              ///< share of activations dropped while training
+  loss_scaling scaling{};                            ///< of the loss; where layers compute in float16, dynamic
+  blas::math_mode products = blas::math_mode::full;  ///< of floats, on devices
+  double deadline = 300.0;                           ///< seconds that one wait may take
+  bool record_times = false;                         ///< keep when every action of the last step ran
+  std::vector<topology::layer_range> partition{};    ///< layers of each stage; empty: balanced by cost
+  rank_capacities capacities{};                      ///< of pipeline ranks that are not alike; read to balance
+  collective::all_reduce_choice reduction{};         ///< how gradients are summed over the data axis; the ring at first
   int gradient_groups = 1;           ///< on one data rank: sums kept apart as that many data ranks would keep them
   int compare_replicas_every = 100;  ///< steps between comparisons of the replicas' bits; 0: never
   /// post_validated: no rank waits for the others before its STEPs (schedule/passes/post_validate.hpp, and `step`);
@@ -80,6 +87,7 @@ struct step_result {
   std::int64_t tokens = 0;     ///< counted tokens of the batch
   double gradient_norm = 0.0;  ///< over all parameters, before clipping
   double learning_rate = 0.0;
+  double loss_scale = 1.0;         ///< that this step's gradients were computed with
   bool is_skipped = false;         ///< the norm was not finite: no rank has changed a weight
   bool is_stop_requested = false;  ///< some rank has called `request_stop`
   bool is_redone = false;          ///< post-validated: some rank had stepped by other numbers, and all began anew
@@ -93,15 +101,15 @@ struct step_result {
 /// The bits of a data-parallel run are those of `gradient_groups` on fewer ranks, with the same `reduction`; those of
 /// P pipelines with two copies are those of 2 P groups.
 /// A template on model, precision and execution space only: schedules, meshes and
-/// transports are data to it.
+/// transports are data to it. `Real` is a type of numbers or a `precision` (plan/precision.hpp): `bf16_mixed`.
 ///
 /// Construction, `step`, `evaluate` and `logits` are collective over the endpoint's ranks, and so is destruction where
 /// the MPI library reduces; each rank passes the same batch, of which it reads its part.
 template <class Model, class Real = float, class Space = Kokkos::DefaultExecutionSpace>
 class trainer {
  public:
-  using real = Real;
   using stage_type = training_stage<Model, Real, Space>;
+  using real = typename stage_type::store_type::weight;  ///< of weights and moments, as they are saved
 
   /// `training` must be lowered, and with `reduce_over_data` where there is more than one pipeline. Refuses, on every
   /// rank, ranks that disagree about model, program, options or build.
@@ -130,6 +138,10 @@ class trainer {
           topology::partition::of(Plan::layers::sizes, Plan::layers::stages, Model::layer_count).ranges();
     if constexpr (Plan::speeds::ranks > 0)
       options_.capacities.speeds.assign(Plan::speeds::values, Plan::speeds::values + Plan::speeds::ranks);
+    options_.mixed.vendors.assign(Plan::vendors::values, Plan::vendors::values + Plan::vendors::ranks);
+    options_.mixed.over_data = options_.mixed.over_data || Plan::mixes_over_data;
+    options_.mixed.several_builds =
+        options_.mixed.several_builds || Plan::vendors::is_mixed || Plan::mixes_over_data;
     transport::guarded(door_, [&] {
       if (Plan::memory_limit > 0)
         check_memory<Model, Real>(program_.view(), checked_partition(), options_.extents, Plan::memory_limit,
@@ -177,6 +189,7 @@ class trainer {
       }
       result.loss = stage_->loss_sum() / static_cast<double>(batch.counted_tokens);
       result.gradient_norm = stage_->gradient_norm();
+      result.loss_scale = stage_->used_loss_scale();
       result.is_skipped = !stage_->commit();
       result.is_stop_requested = stage_->is_stop_requested();
       ++steps_done_;
@@ -248,6 +261,14 @@ class trainer {
     optimizer_steps_ = optimizer_steps;
   }
 
+  /// What the next step's loss will be multiplied by. After `settle` where steps are validated afterwards.
+  [[nodiscard]] loss_scale_state loss_scale() const { return stage_->loss_scale(); }
+  /// For resuming. Nothing to do where the scale is not dynamic.
+  void set_loss_scale(loss_scale_state const& state) {
+    require_settled();
+    if (options_.scaling.how == loss_scaling::kind::dynamic) stage_->set_loss_scale(options_.scaling, state);
+  }
+
   /// PARTIAL_NORM and VALIDATE in the program: results come one step later.
   [[nodiscard]] bool is_post_validated() const { return program_.view().work.post_validated; }
   /// Throws where a step waits for its validation. Does not communicate.
@@ -279,6 +300,7 @@ class trainer {
   void build() {
     if (options_.norm == schedule::norm_kind::post_validated) post_validate();
     require_mesh();
+    options_.scaling = options_.scaling.checked(std::is_same_v<typename precision_of<Real>::compute, float16>);
     layers_ = checked_partition().ranges();
     cards_ = meet<Space>(door_, facts(), options_.build, holders_of_stages(options_.mesh, program_.view().graph),
                          options_.mixed, options_.compare_replicas_every > 0, options_.deadline);
@@ -286,7 +308,9 @@ class trainer {
     stage_ = std::make_unique<stage_type>(*ranks_, layers_, program_.view().graph, options_.extents, options_.seed,
                                           options_.deadline, options_.gradient_groups, options_.reduction);
     stage_->set_optimizer(options_.optimizer);
+    stage_->set_loss_scale(options_.scaling, {.scale = options_.scaling.first});
     stage_->model().set_dropout(options_.dropout);
+    stage_->model().set_math_mode(options_.products);
     if (is_post_validated())
       stage_->post_validate(program_.view().micro_batches * ranks_->count(),
                             options_.speculates == speculation::always);
@@ -315,6 +339,7 @@ class trainer {
     auto const& whole = stage_->validated();
     open_->loss = whole.loss_sum / static_cast<double>(open_->tokens);
     open_->gradient_norm = whole.norm;
+    open_->loss_scale = whole.loss_scale;
     open_->is_skipped = whole.is_skipped;
     open_->is_stop_requested = whole.is_stop_requested;
     open_->is_redone = whole.is_redone;
@@ -451,7 +476,9 @@ class trainer {
     }
     all.add("model", Model::name());
     all.add("model (digest of its parameters)", std::to_string(model));
-    all.add("precision (bytes per number)", std::to_string(sizeof(Real)));
+    all.add("precision", precision_name<Real>());
+    all.add("products of floats", blas::to_text(options_.products));
+    all.add("loss scale", options_.scaling.text());
     all.add("schedule", program_.view().name);
     all.add("micro-batches", std::to_string(program_.view().micro_batches));
     all.add("data ranks", std::to_string(topology::extent_of<topology::data>(options_.mesh)));

@@ -15,6 +15,7 @@
 #include <weft/topology/stage_graph.hpp>
 #include <weft/train/adamw.hpp>
 #include <weft/train/gradient_reduction.hpp>
+#include <weft/train/loss_scale.hpp>
 #include <weft/train/post_validation.hpp>
 #include <weft/train/replica.hpp>
 #include <weft/train/tied_gradients.hpp>
@@ -115,6 +116,7 @@ class training_stage {
     }
     transport::all_reduce_sum(ranks_.world(), shared_.data(), shared_.size(), deadline_);
     read_state(shared_);
+    scale_ = next_scale(scaling_, scale_, factor_ > 0.0);
   }
 
   /// In NORM's place where steps are validated afterwards: waits for the rank before, not for the others, and takes
@@ -172,13 +174,14 @@ class training_stage {
       if (factor_ > 0.0) store().commit();
     }
     speculates_ = always_speculates_ || factor_ == 1.0;
-    validated_ = {norm_, loss_sum_, factor_ == 0.0, stop_requested_, whole.redo > 0.0};
+    validated_ = {norm_, loss_sum_, factor_ == 0.0, stop_requested_, whole.redo > 0.0, update_.loss_scale};
+    scale_ = next_scale(scaling_, scale_, factor_ > 0.0);
   }
 
   /// AdamW on one stage's parameters, into their other slot. Does not communicate.
   void step(int stage) {
     if (factor_ == 0.0) return;
-    double const scale = factor_;
+    double const scale = factor_ / update_.loss_scale;
     auto const lock = door_.launch_lock();
     for (auto const& entry : store().entries()) {
       if (entry.stage != stage || entry.owner >= 0) continue;  // a tied value is its first site's, and so is its STEP
@@ -197,6 +200,16 @@ class training_stage {
   // What the trainer asks.
   void set_optimizer(adamw const& options) { optimizer_ = options; }
 
+  /// `how`: checked. Between steps; the next one has the state's scale.
+  void set_loss_scale(loss_scaling const& how, loss_scale_state const& state) {
+    scaling_ = how;
+    scale_ = state;
+  }
+  /// Of the next step.
+  [[nodiscard]] loss_scale_state const& loss_scale() const { return scale_; }
+  /// Of the step that was played last.
+  [[nodiscard]] double used_loss_scale() const { return update_.loss_scale; }
+
   /// For programs with PARTIAL_NORM and VALIDATE. `micro_batches`: of a batch, over all pipelines. `always_speculates`:
   /// see trainer_options. Does not communicate.
   void post_validate(int micro_batches, bool always_speculates) {
@@ -211,7 +224,7 @@ class training_stage {
   void begin_training(model::token_batch const& batch, double learning_rate, double clip, std::int64_t optimizer_step) {
     auto const lock = door_.launch_lock();
     begin(batch, batch.micro_batches * ranks_.count(), batch.micro_batches * ranks_.index());
-    coming_ = {learning_rate, clip, optimizer_step};
+    coming_ = {learning_rate, clip, optimizer_step, scale_.scale};
     if (!is_open_) start_update();
   }
 
@@ -222,6 +235,7 @@ class training_stage {
     bool is_skipped = false;
     bool is_stop_requested = false;
     bool is_redone = false;  ///< some rank had stepped by other numbers
+    double loss_scale = 1.0;
   };
   [[nodiscard]] validated_step const& validated() const { return validated_; }
   /// Steps have been made that are not validated.
@@ -360,6 +374,8 @@ class training_stage {
   /// Holds the launch lock.
   void start_update() {
     update_ = coming_;
+    update_.loss_scale = scale_.scale;  // the step before may have changed it since
+    model_.set_loss_scale(update_.loss_scale);
     is_tied_reduced_ = false;
     store().zero_gradients(space_);
     execution::fence(space_, "weft::begin");
@@ -371,7 +387,7 @@ class training_stage {
     stop_requested_ = from[stop_place()] > 0.0;
     double sum = 0.0;
     for (std::size_t block = 0; block < block_count_; ++block) sum += from[block];
-    norm_ = std::sqrt(sum);
+    norm_ = std::sqrt(sum) / update_.loss_scale;
     read_losses(from);
     decide();
   }
@@ -395,8 +411,8 @@ class training_stage {
     };
     for (auto const& entry : store().entries())
       if (counts(entry))
-        block_norms(space_, static_cast<Real const*>(store().gradient(entry).data()), entry.elements,
-                    blocks_.data() + block_of_.at(entry.descriptor.name));
+        block_norms(space_, static_cast<typename store_type::weight const*>(store().gradient(entry).data()),
+                    entry.elements, blocks_.data() + block_of_.at(entry.descriptor.name));
     Kokkos::deep_copy(space_, blocks_host_, blocks_);
     execution::fence(space_, "weft::norm");
     for (auto const& entry : store().entries()) {
@@ -445,10 +461,13 @@ class training_stage {
     double learning_rate = 0.0;
     double clip = 0.0;
     std::int64_t optimizer_step = 1;
+    double loss_scale = 1.0;  ///< in the gradients
   };
   update update_;        ///< of the gradients that are there
   update coming_;        ///< of the program that is played
-  double factor_ = 0.0;  ///< what STEP multiplies gradients by; 0: it leaves weights alone
+  double factor_ = 0.0;  ///< what STEP multiplies gradients by, the loss scale apart; 0: it leaves weights alone
+  loss_scaling scaling_{.how = loss_scaling::kind::none};
+  loss_scale_state scale_;  ///< of the gradients that come next
   bool is_tied_reduced_ = false;
   std::size_t micro_batches_ = 0;  // of the whole batch
   std::size_t own_micro_batches_ = 0;
