@@ -89,4 +89,20 @@ static_assert(schedule::tie_tag(0, 0) == 30000 && schedule::tie_tag(2, 3) == 300
 static_assert(schedule::tags::largest_edge == 29999 && schedule::tags::groups == 118);
 static_assert(schedule::tie_tag(schedule::tags::groups - 1, 15) < schedule::tags::state);
 
+// --- vendors ---------------------------------------------------------------------------------------------------------
+using two_by_two = mesh<axis<data_axis, 2>, axis<pipeline_axis, 2>>;
+using along_pipeline = plan<schedule::one_f_one_b, micro_batches<4>, two_by_two,
+                            rank_vendors<vendor::cuda, vendor::hip, vendor::cuda, vendor::hip>>;
+static_assert(along_pipeline::vendors::is_mixed && along_pipeline::vendors::values[1] == vendor::hip);
+static_assert(!along_pipeline::mixes_over_data);
+using over_data = plan<schedule::one_f_one_b, micro_batches<4>, two_by_two, allow_mixed<data_axis>,
+                       rank_vendors<vendor::cuda, vendor::cuda, vendor::hip, vendor::hip>>;
+static_assert(over_data::vendors::is_mixed && over_data::mixes_over_data);
+using of_one = plan<schedule::gpipe, micro_batches<4>, pipeline_ranks<2>, rank_vendors<vendor::hip, vendor::hip>>;
+static_assert(of_one::vendors::ranks == 2 && !of_one::vendors::is_mixed);
+// The order of the ranks decides who is beside whom.
+using data_fastest = mesh<axis<pipeline_axis, 2>, axis<data_axis, 2>>;
+static_assert(plan_detail::forbidden_boundary<data_fastest, along_pipeline::vendors, allow_mixed<>>().other == 1);
+static_assert(plan_detail::forbidden_boundary<data_fastest, over_data::vendors, allow_mixed<>>().other == -1);
+
 }  // namespace

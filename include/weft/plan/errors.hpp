@@ -62,6 +62,17 @@ struct memory_limit_must_hold {
   static constexpr bool value = true;
 };
 
+/// The arguments: whether vendors meet where they may, and two ranks that hold the same layers on devices of two.
+template <bool Legal, int One, int Other>
+struct vendors_must_meet_along_the_pipeline {
+  static_assert(
+      Legal,
+      "weft::plan: two ranks that hold the same layers, the arguments of vendors_must_meet_along_the_pipeline, "
+      "are of different vendors; give every pipeline the same vendors in the same places, or add "
+      "allow_mixed<data_axis>");
+  static constexpr bool value = true;
+};
+
 /// The arguments: what is wrong (see topology/partition.hpp), layers found, and layers wanted.
 template <topology::partition_fault Fault, int Found, int Wanted>
 struct layers_must_add_up {

@@ -59,13 +59,16 @@ struct settings {
   using limit = typename first<is_memory_limit, weft::memory_limit<0>, Policies...>::type;
   using layers = typename first<is_stage_layers, stage_layers<>, Policies...>::type;
   using speeds = typename first<is_rank_speeds, rank_speeds<>, Policies...>::type;
+  using vendors = typename first<is_rank_vendors, rank_vendors<>, Policies...>::type;
+  using mixed = typename first<is_allow_mixed, allow_mixed<>, Policies...>::type;
   using held = typename first<is_held_to, held_to<weft::schedule::send_model::rendezvous>, Policies...>::type;
   using reduction = typename first<is_reduction, reduce_gradients<collective::ring>, Policies...>::type::policy;
 
   static_assert((is_known<Policies> && ...),
                 "weft::plan: one of the policies is not one that weft knows; use a schedule (see concepts/"
                 "schedule_policy.hpp), mesh or pipeline_ranks, micro_batches, recompute, stage_layers, rank_speeds, "
-                "memory_limit, held_to, reduce_gradients, post_validated, no_optimizer or no_tied_parameters");
+                "rank_vendors, allow_mixed, memory_limit, held_to, reduce_gradients, post_validated, no_optimizer or "
+                "no_tied_parameters");
   static_assert(count<is_schedule, Policies...> != 0,
                 "weft::plan: there is no schedule; add one, such as weft::schedule::one_f_one_b");
   static_assert(count<is_schedule, Policies...> <= 1, "weft::plan: there are two schedules; keep one");
@@ -89,6 +92,17 @@ struct settings {
   static_assert(speeds::legal, "weft::plan: a speed of rank_speeds is zero or negative; use numbers above 0");
   static_assert(count<is_rank_speeds, Policies...> == 0 || count<is_stage_layers, Policies...> == 0,
                 "weft::plan: stage_layers says what rank_speeds would decide; keep one of them");
+  static_assert(count<is_rank_vendors, Policies...> <= 1, "weft::plan: rank_vendors is given twice; keep one");
+  static_assert(count<is_allow_mixed, Policies...> <= 1,
+                "weft::plan: allow_mixed is given twice; name all axes in one");
+  static_assert(vendors::ranks == 0 || mesh::is_static,
+                "weft::plan: rank_vendors names every rank, and an axis of the mesh is dynamic; give it a number, or "
+                "leave rank_vendors out: the ranks' cards are compared when the job starts");
+  static_assert(vendors::ranks == 0 || !mesh::is_static || vendors::ranks == mesh::ranks(),
+                "weft::plan: rank_vendors does not name every rank of the mesh; give one vendor per rank");
+  static_assert(has_axes_of<mesh, mixed>, "weft::plan: allow_mixed names an axis that the mesh does not have");
+  static constexpr vendor_boundary forbidden = forbidden_boundary<mesh, vendors, mixed>();
+  static_assert(vendors_must_meet_along_the_pipeline<(forbidden.one < 0), forbidden.one, forbidden.other>::value);
   static_assert(count<is_held_to, Policies...> <= 1, "weft::plan: two send models are given; keep one");
   static_assert(count<is_reduction, Policies...> <= 1, "weft::plan: reduce_gradients is given twice; keep one");
   static_assert(collective_policy<reduction> || std::is_same_v<reduction, collective::library>,
@@ -193,6 +207,7 @@ struct proved<Settings, true> {
 
 /// Policies in any order, composed into one program per rank: a schedule, a mesh (or `pipeline_ranks<N>`), and
 /// `micro_batches<N>`; if wanted `schedule::recompute::full`, `stage_layers<4, 5, 4>` or `rank_speeds<3, 3, 2>`,
+/// `rank_vendors<vendor::cuda, vendor::cuda, vendor::hip, vendor::hip>`, `allow_mixed<data_axis>`,
 /// `memory_limit<gib(16)>`, `held_to<send_model>`, `post_validated`, `no_optimizer`, `no_tied_parameters`, and
 /// `reduce_gradients<collective::ring>` where the mesh has a data axis.
 ///
@@ -222,6 +237,9 @@ class plan
   static constexpr std::int64_t memory_limit = settings::limit::bytes;  ///< 0: none
   using layers = typename settings::layers;                             ///< `stage_layers<>` where cost decides
   using speeds = typename settings::speeds;                             ///< `rank_speeds<>` where all are alike
+  using vendors = typename settings::vendors;                           ///< `rank_vendors<>` where nothing is said
+  /// Whether ranks that hold the same layers may be of different vendors.
+  static constexpr bool mixes_over_data = settings::mixed::template holds<data_axis>;
   static constexpr schedule::lower_options options = settings::options;
 
   /// No count of micro-batches that the schedule's rule allows can be refused when the program starts: few are played

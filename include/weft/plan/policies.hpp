@@ -5,9 +5,12 @@
 #include <weft/config.hpp>
 #include <weft/schedule/recompute.hpp>
 #include <weft/schedule/verdict.hpp>
+#include <weft/topology/axis.hpp>
 #include <weft/topology/mesh.hpp>
+#include <weft/topology/vendor.hpp>
 
 #include <cstdint>
+#include <type_traits>
 
 namespace weft::inline v1 {
 
@@ -47,6 +50,23 @@ struct rank_speeds {
   static constexpr int ranks = sizeof...(Speeds);
   static constexpr double values[ranks > 0 ? ranks : 1] = {static_cast<double>(Speeds)...};
   static constexpr bool legal = ((Speeds > 0) && ...);
+};
+
+/// Whose device each rank of the job computes on, in the order of the ranks of the mesh (`rank_order`): programs of
+/// several builds then start together. Where nothing is said, all ranks are of one build.
+template <vendor... Vendors>
+struct rank_vendors {
+  static constexpr int ranks = sizeof...(Vendors);
+  static constexpr vendor values[ranks > 0 ? ranks : 1] = {Vendors...};
+  static constexpr bool is_mixed = ranks > 0 && !((Vendors == values[0]) && ...);
+};
+
+/// Ranks that differ along these axes may be of different vendors. Along the pipeline they may in any case; along the
+/// data axis their replicas drift apart in the last bits, since vendors round differently, and are not compared.
+template <topology::axis_tag... Tags>
+struct allow_mixed {
+  template <class Tag>
+  static constexpr bool holds = (std::is_same_v<Tag, Tags> || ...);
 };
 
 /// How gradients are summed over the data axis: one of the policies of collective/, or `collective::library`. The ring

@@ -142,6 +142,9 @@ class trainer {
     options_.mixed.over_data = options_.mixed.over_data || Plan::mixes_over_data;
     options_.mixed.several_builds =
         options_.mixed.several_builds || Plan::vendors::is_mixed || Plan::mixes_over_data;
+    options_.mixed.vendors.assign(Plan::vendors::values, Plan::vendors::values + Plan::vendors::ranks);
+    options_.mixed.over_data = options_.mixed.over_data || Plan::mixes_over_data;
+    options_.mixed.several_builds = options_.mixed.several_builds || Plan::vendors::is_mixed || Plan::mixes_over_data;
     transport::guarded(door_, [&] {
       if (Plan::memory_limit > 0)
         check_memory<Model, Real>(program_.view(), checked_partition(), options_.extents, Plan::memory_limit,

@@ -38,6 +38,14 @@ struct is_rank_speeds : std::false_type {};
 template <int... Speeds>
 struct is_rank_speeds<rank_speeds<Speeds...>> : std::true_type {};
 template <class Type>
+struct is_rank_vendors : std::false_type {};
+template <vendor... Vendors>
+struct is_rank_vendors<rank_vendors<Vendors...>> : std::true_type {};
+template <class Type>
+struct is_allow_mixed : std::false_type {};
+template <class... Tags>
+struct is_allow_mixed<allow_mixed<Tags...>> : std::true_type {};
+template <class Type>
 struct is_recompute : std::bool_constant<std::is_same_v<Type, schedule::recompute::none> ||
                                          std::is_same_v<Type, schedule::recompute::full>> {};
 /// `schedule::automatic`: names a schedule once ranks and micro-batches are known.
@@ -63,7 +71,7 @@ inline constexpr bool is_known =
     is_mesh<Type>::value || is_micro_batches<Type>::value || is_memory_limit<Type>::value || is_held_to<Type>::value ||
     is_recompute<Type>::value || is_schedule<Type>::value || is_no_optimizer<Type>::value || is_no_ties<Type>::value ||
     is_stage_layers<Type>::value || is_rank_speeds<Type>::value || is_reduction<Type>::value ||
-    is_post_validated<Type>::value;
+    is_post_validated<Type>::value || is_rank_vendors<Type>::value || is_allow_mixed<Type>::value;
 
 template <template <class> class Kind, class... Policies>
 inline constexpr int count = (0 + ... + static_cast<int>(Kind<Policies>::value));
@@ -78,6 +86,40 @@ struct first<Kind, Otherwise, Policy, Rest...> {
   using type = typename std::conditional_t<Kind<Policy>::value, std::type_identity<Policy>,
                                            first<Kind, Otherwise, Rest...>>::type;
 };
+
+/// Whether every axis that an `allow_mixed` names is one of the mesh.
+template <class Mesh, class Allowed>
+inline constexpr bool has_axes_of = true;
+template <class Mesh, class... Tags>
+inline constexpr bool has_axes_of<Mesh, allow_mixed<Tags...>> = (Mesh::template has_axis<Tags>() && ...);
+
+/// Two ranks that differ along one axis alone.
+struct vendor_boundary {
+  int one = -1;
+  int other = -1;
+};
+
+/// The first pair of ranks of different vendors that no policy allows; -1 where there is none.
+template <class Mesh, class Vendors, class Allowed>
+constexpr vendor_boundary forbidden_boundary() {
+  if constexpr (Vendors::ranks == 0 || !Mesh::is_static) {
+    return {};
+  } else if constexpr (Vendors::ranks != Mesh::ranks()) {
+    return {};  // another sentence says so
+  } else {
+    constexpr bool allows_data = Allowed::template holds<data_axis>;
+    constexpr topology::mesh_shape shape = Mesh::shape(Mesh::ranks());
+    for (int axis = 0; axis < shape.axes; ++axis) {
+      if (topology::detail::same_name(shape.name[axis], pipeline_axis::name)) continue;
+      if (allows_data && topology::detail::same_name(shape.name[axis], data_axis::name)) continue;
+      for (int rank = 0; rank < Vendors::ranks; ++rank) {
+        int const first = rank - shape.coordinate(rank, axis) * shape.stride[axis];
+        if (Vendors::values[rank] != Vendors::values[first]) return {first, rank};
+      }
+    }
+    return {};
+  }
+}
 
 /// Copies of the model that a schedule keeps.
 template <class Schedule>
