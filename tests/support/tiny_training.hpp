@@ -51,9 +51,10 @@ struct plan {
 
 template <class Real>
 struct outcome_of {
+  using number = typename weft::precision_of<Real>::weight;
   std::vector<double> losses;
   std::vector<double> norms;
-  std::map<std::string, std::vector<Real>> state;  ///< values and moments by name; on rank 0
+  std::map<std::string, std::vector<number>> state;  ///< values and moments by name; on rank 0
   friend bool operator==(outcome_of const&, outcome_of const&) = default;
 };
 using outcome = outcome_of<float>;
@@ -89,7 +90,7 @@ void train(weft::transport::endpoint& door, plan const& how, int first, int last
   options.compare_replicas_every = 1;
   weft::train::trainer<Model, Real, space> trainer(program_of(how, door.size() / how.data_ranks), door, options);
   if (first > 0) {
-    weft::train::restore_state(trainer, true, [&](char const* kind, auto const& parameter, Real* out) {
+    weft::train::restore_state(trainer, true, [&](char const* kind, auto const& parameter, auto* out) {
       auto const& saved = result.state.at(std::string(kind) + parameter.name);
       std::copy(saved.begin(), saved.end(), out);
     });
@@ -111,8 +112,8 @@ void train(weft::transport::endpoint& door, plan const& how, int first, int last
       trainer.evaluate(view);
     }
   }
-  std::map<std::string, std::vector<Real>> state;
-  weft::train::collect_state(trainer, true, [&](char const* kind, auto const& parameter, std::span<Real const> values) {
+  std::map<std::string, std::vector<typename outcome_of<Real>::number>> state;
+  weft::train::collect_state(trainer, true, [&](char const* kind, auto const& parameter, auto values) {
     state[std::string(kind) + parameter.name].assign(values.begin(), values.end());
   });
   if (door.rank() == 0) result.state = std::move(state);
