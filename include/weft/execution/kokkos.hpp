@@ -27,10 +27,12 @@
 // WEFT_INDEPENDENT before a loop: its iterations share no memory, whatever pointers may point to (what `restrict` says
 // of a functor's members is lost when it is inlined). WEFT_KEEP_LOOP: do not unroll before vectorising; g++ would
 // otherwise unroll a loop over sixteen lanes and vectorise the loop around it, by shuffling registers. Each is worth a
-// factor of two to three in row kernels. Devices need neither.
+// factor of two to three in row kernels. Devices need neither. WEFT_UNROLL: a loop over arrays that a device is to keep
+// in registers, which it cannot index; hosts are left to choose.
 #if defined(__CUDACC__) || defined(__HIPCC__)
 #define WEFT_INDEPENDENT
 #define WEFT_KEEP_LOOP
+#define WEFT_UNROLL _Pragma("unroll")
 #elif defined(__clang__)
 #define WEFT_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #define WEFT_KEEP_LOOP
@@ -40,6 +42,9 @@
 #else
 #define WEFT_INDEPENDENT
 #define WEFT_KEEP_LOOP
+#endif
+#ifndef WEFT_UNROLL
+#define WEFT_UNROLL
 #endif
 
 namespace weft::inline v1::execution {

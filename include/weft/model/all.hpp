@@ -7,11 +7,15 @@
 
 #include <weft/model/arena.hpp>
 #include <weft/model/attention.hpp>
+#include <weft/model/attention_shape.hpp>
+#include <weft/model/attention_team.hpp>
 #include <weft/model/block.hpp>
+#include <weft/model/causal_attention.hpp>
 #include <weft/model/chain.hpp>
 #include <weft/model/cross_entropy.hpp>
 #include <weft/model/dropout.hpp>
 #include <weft/model/embedding.hpp>
+#include <weft/model/fused_attention.hpp>
 #include <weft/model/gelu.hpp>
 #include <weft/model/gpt2.hpp>
 #include <weft/model/gpt_size.hpp>

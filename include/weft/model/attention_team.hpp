@@ -81,13 +81,17 @@ KOKKOS_FORCEINLINE_FUNCTION void load_tile(int rank, Real const* from, std::int6
 /// sum[i][j] = row i of `left` times row j of `right`, both of length Width with room for one more.
 template <int Width, int Rows, int Columns, class Number>
 KOKKOS_FORCEINLINE_FUNCTION void multiply_rows(Number const* left, Number const* right, Number (&sum)[Rows][Columns]) {
-  for (int i = 0; i < Rows; ++i)
-    for (int j = 0; j < Columns; ++j) sum[i][j] = Number(0);
+  WEFT_UNROLL
+  for (int i = 0; i < Rows; ++i) WEFT_UNROLL
+  for (int j = 0; j < Columns; ++j) sum[i][j] = Number(0);
   for (int c = 0; c < Width; ++c) {
     Number column[Columns];
+    WEFT_UNROLL
     for (int j = 0; j < Columns; ++j) column[j] = right[j * (Width + 1) + c];
+    WEFT_UNROLL
     for (int i = 0; i < Rows; ++i) {
       Number const row = left[i * (Width + 1) + c];
+      WEFT_UNROLL
       for (int j = 0; j < Columns; ++j) sum[i][j] = math::multiply_add(row, column[j], sum[i][j]);
     }
   }
@@ -99,9 +103,12 @@ KOKKOS_FORCEINLINE_FUNCTION void add_weighted(Number const* weights, Number cons
                                               Number (&sum)[Rows][Columns]) {
   for (int k = 0; k < Across; ++k) {
     Number column[Columns];
+    WEFT_UNROLL
     for (int j = 0; j < Columns; ++j) column[j] = values[k * (Width + 1) + j * column_parts];
+    WEFT_UNROLL
     for (int i = 0; i < Rows; ++i) {
       Number const weight = weights[i * (Across + 1) + k];
+      WEFT_UNROLL
       for (int j = 0; j < Columns; ++j) sum[i][j] = math::multiply_add(weight, column[j], sum[i][j]);
     }
   }

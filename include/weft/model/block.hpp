@@ -5,7 +5,7 @@
 #include <weft/config.hpp>
 #include <weft/execution/reduced.hpp>
 #include <weft/model/arena.hpp>
-#include <weft/model/attention.hpp>
+#include <weft/model/causal_attention.hpp>
 #include <weft/model/dropout.hpp>
 #include <weft/model/gpt_size.hpp>
 #include <weft/model/layer_context.hpp>
@@ -13,6 +13,8 @@
 #include <weft/model/linear.hpp>
 #include <weft/model/mlp.hpp>
 #include <weft/parameters/parameter_descriptor.hpp>
+
+#include <Kokkos_Core.hpp>
 
 #include <cmath>
 #include <cstddef>
@@ -134,11 +136,11 @@ struct block {
   }
   /// The largest user is the MLP's forward (7 width a token, with dropout) or attention's backward (2 width and
   /// scores).
-  template <class Real>
+  template <class Real, class Space = Kokkos::DefaultHostExecutionSpace>
   static constexpr std::size_t workspace_bytes(extents size) {
     std::int64_t const rows = size.tokens() * Size.width;
-    return static_cast<std::size_t>(7 * rows) * sizeof(Real) + attention::workspace_bytes<Real>(size, heads) +
-           8 * arena::alignment;
+    return static_cast<std::size_t>(7 * rows) * sizeof(Real) +
+           causal_attention<heads>::template workspace_bytes<Real, Space>(size) + 8 * arena::alignment;
   }
 
   template <class Real, class Space>
@@ -153,7 +155,7 @@ struct block {
                         kept.rstd_1);
     linear::forward(inner, rows, Size.width, 3 * Size.width, normed, value[attention_weight], value[attention_bias],
                     kept.qkv);
-    attention::forward(inner, heads, kept.qkv, kept.mixed, kept.logsum, 0);
+    causal_attention<heads>::forward(inner, kept.qkv, kept.mixed, kept.logsum, 0);
     if (context.dropout.rate > 0.0) {
       arena scratch = inner.workspace;
       Real* const branch = scratch.take<Real>(rows * Size.width);
@@ -189,7 +191,7 @@ struct block {
       Real const* const branch = dropout::backward(inner, 1, Size.width, to.grad_middle, scratch);
       linear::backward_input(inner, rows, Size.width, Size.width, branch, value[projection_weight], grad_mixed);
     }
-    attention::backward(inner, heads, from.qkv, from.logsum, grad_mixed, to.grad_qkv, 0);
+    causal_attention<heads>::backward(inner, from.qkv, from.mixed, from.logsum, grad_mixed, to.grad_qkv, 0);
     linear::backward_input(inner, rows, Size.width, 3 * Size.width, to.grad_qkv, value[attention_weight],
                            to.grad_normed_1);
     layer_norm::backward_input(inner, rows, Size.width, in, value[norm_1], value[norm_1_bias], from.mean_1, from.rstd_1,

@@ -80,12 +80,13 @@ struct fused_attention_forward {
     number largest[each][rows];
     number total[each][rows];
     number out[each][rows][columns];
-    for (int w = 0; w < each; ++w)
-      for (int i = 0; i < rows; ++i) {
-        largest[w][i] = execution::lanes<number>::bottom;
-        total[w][i] = number(0);
-        for (int j = 0; j < columns; ++j) out[w][i][j] = number(0);
-      }
+    for (int w = 0; w < each; ++w) WEFT_UNROLL
+    for (int i = 0; i < rows; ++i) {
+      largest[w][i] = execution::lanes<number>::bottom;
+      total[w][i] = number(0);
+      WEFT_UNROLL
+      for (int j = 0; j < columns; ++j) out[w][i][j] = number(0);
+    }
 
     load_tile<tall, Width, Threads>(rank, start + first * row + head * width, row, there, width, query_tile);
     for (std::int64_t from = 0; from < first + there; from += wide) {
@@ -97,8 +98,10 @@ struct fused_attention_forward {
         int const at = (rank + w * Threads) / column_parts * rows;
         int const group = (rank + w * Threads) % column_parts;
         multiply_rows<Width>(query_tile + at * (Width + 1), other_tile + group * keys * (Width + 1), score[w]);
+        WEFT_UNROLL
         for (int i = 0; i < rows; ++i) {
           number most = execution::lanes<number>::bottom;
+          WEFT_UNROLL
           for (int j = 0; j < keys; ++j) {
             bool const is_seen = from + group * keys + j <= first + at + i;
             score[w][i][j] = is_seen ? score[w][i][j] * scale : execution::lanes<number>::bottom;
@@ -112,6 +115,7 @@ struct fused_attention_forward {
       for (int w = 0; w < each; ++w) {
         int const at = (rank + w * Threads) / column_parts * rows;
         int const group = (rank + w * Threads) % column_parts;
+        WEFT_UNROLL
         for (int i = 0; i < rows; ++i) {
           number most = largest[w][i];
           for (int g = 0; g < column_parts; ++g) {
@@ -121,9 +125,11 @@ struct fused_attention_forward {
           number const shrink = math::exp(largest[w][i] - most);
           largest[w][i] = most;
           total[w][i] *= shrink;
+          WEFT_UNROLL
           for (int j = 0; j < columns; ++j) out[w][i][j] *= shrink;
           std::int64_t const element = (head * what.length + first + at + i) * what.length + from + group * keys;
           random::words drawn{};
+          WEFT_UNROLL
           for (int j = 0; j < keys; ++j) {
             number probability = math::exp(score[w][i][j] - most);
             total[w][i] += probability;
@@ -147,12 +153,14 @@ struct fused_attention_forward {
     for (int w = 0; w < each; ++w) {
       int const at = (rank + w * Threads) / column_parts * rows;
       int const group = (rank + w * Threads) % column_parts;
+      WEFT_UNROLL
       for (int i = 0; i < rows; ++i) shared[(at + i) * column_parts + group] = total[w][i];
     }
     team.team_barrier();
     for (int w = 0; w < each; ++w) {
       int const at = (rank + w * Threads) / column_parts * rows;
       int const group = (rank + w * Threads) % column_parts;
+      WEFT_UNROLL
       for (int i = 0; i < rows; ++i) {
         if (at + i >= there) continue;
         number sum = shared[(at + i) * column_parts];
@@ -160,6 +168,7 @@ struct fused_attention_forward {
         number const inverse = number(1) / sum;
         std::int64_t const query = first + at + i;
         Real* const to = mixed + (sequence * what.length + query) * what.shape.width() + head * width;
+        WEFT_UNROLL
         for (int j = 0; j < columns; ++j)
           if (group + j * column_parts < width)
             to[group + j * column_parts] = static_cast<Real>(out[w][i][j] * inverse);
@@ -222,6 +231,7 @@ struct fused_attention_queries {
     for (int w = 0; w < each; ++w) {
       int const at = (rank + w * Threads) / column_parts * rows;
       int const group = (rank + w * Threads) % column_parts;
+      WEFT_UNROLL
       for (int i = 0; i < rows; ++i) {
         number sum = number(0);
         for (int c = group; c < width && at + i < there; c += column_parts)
@@ -238,12 +248,14 @@ struct fused_attention_queries {
     for (int w = 0; w < each; ++w) {
       int const at = (rank + w * Threads) / column_parts * rows;
       int const group = (rank + w * Threads) % column_parts;
+      WEFT_UNROLL
       for (int i = 0; i < rows; ++i) {
         bool const is_there = at + i < there;
         mean[w][i] = shared[(at + i) * column_parts];
         for (int g = 1; g < column_parts; ++g) mean[w][i] += shared[(at + i) * column_parts + g];
         shift[w][i] = is_there ? logsum[pair * what.length + first + at + i] : number(0);
         if (is_there && group == 0) along[pair * what.length + first + at + i] = mean[w][i];
+        WEFT_UNROLL
         for (int j = 0; j < columns; ++j) out[w][i][j] = number(0);
       }
     }
@@ -266,9 +278,11 @@ struct fused_attention_queries {
         int const group = (rank + w * Threads) % column_parts;
         number score[rows][keys];
         multiply_rows<Width>(query_tile + at * (Width + 1), other_tile + group * keys * (Width + 1), score);
+        WEFT_UNROLL
         for (int i = 0; i < rows; ++i) {
           std::int64_t const element = (head * what.length + first + at + i) * what.length + from + group * keys;
           random::words drawn{};
+          WEFT_UNROLL
           for (int j = 0; j < keys; ++j) {
             bool const is_seen = from + group * keys + j <= first + at + i;
             number const probability = is_seen ? math::exp(score[i][j] * scale - shift[w][i]) : number(0);
@@ -293,8 +307,11 @@ struct fused_attention_queries {
     for (int w = 0; w < each; ++w) {
       int const at = (rank + w * Threads) / column_parts * rows;
       int const group = (rank + w * Threads) % column_parts;
-      for (int i = 0; i < rows && at + i < there; ++i) {
+      WEFT_UNROLL
+      for (int i = 0; i < rows; ++i) {
+        if (at + i >= there) continue;
         Real* const to = grad_qkv + (sequence * what.length + first + at + i) * row + head * width;
+        WEFT_UNROLL
         for (int j = 0; j < columns; ++j)
           if (group + j * column_parts < width) to[group + j * column_parts] = static_cast<Real>(out[w][i][j]);
       }
@@ -346,12 +363,12 @@ struct fused_attention_keys {
 
     number grad_key[each][rows][columns];
     number grad_value[each][rows][columns];
-    for (int w = 0; w < each; ++w)
-      for (int i = 0; i < rows; ++i)
-        for (int j = 0; j < columns; ++j) {
-          grad_key[w][i][j] = number(0);
-          grad_value[w][i][j] = number(0);
-        }
+    for (int w = 0; w < each; ++w) WEFT_UNROLL
+    for (int i = 0; i < rows; ++i) WEFT_UNROLL
+    for (int j = 0; j < columns; ++j) {
+      grad_key[w][i][j] = number(0);
+      grad_value[w][i][j] = number(0);
+    }
 
     load_tile<tall, Width, Threads>(rank, start + first * row + key, row, there, width, key_tile);
     load_tile<tall, Width, Threads>(rank, start + first * row + key + what.shape.kv_width(), row, there, width,
@@ -371,16 +388,17 @@ struct fused_attention_keys {
           int const at = (rank + w * Threads) / column_parts * rows;
           int const group = (rank + w * Threads) % column_parts;
           multiply_rows<Width>(key_tile + at * (Width + 1), other_tile + group * queries * (Width + 1), probability[w]);
-          for (int i = 0; i < rows; ++i)
-            for (int j = 0; j < queries; ++j) {
-              std::int64_t const query = from + group * queries + j;
-              bool const is_seen = first + at + i <= query && query < what.length;
-              number const shift = is_seen ? shifts[query] : number(0);
-              number const made = is_seen ? math::exp(probability[w][i][j] * scale - shift) : number(0);
-              probability[w][i][j] = made;
-              kept[w][i][j] = factor(sequence, head, query, first + at + i);
-              weights[(at + i) * (wide + 1) + group * queries + j] = made * kept[w][i][j];
-            }
+          WEFT_UNROLL
+          for (int i = 0; i < rows; ++i) WEFT_UNROLL
+          for (int j = 0; j < queries; ++j) {
+            std::int64_t const query = from + group * queries + j;
+            bool const is_seen = first + at + i <= query && query < what.length;
+            number const shift = is_seen ? shifts[query] : number(0);
+            number const made = is_seen ? math::exp(probability[w][i][j] * scale - shift) : number(0);
+            probability[w][i][j] = made;
+            kept[w][i][j] = factor(sequence, head, query, first + at + i);
+            weights[(at + i) * (wide + 1) + group * queries + j] = made * kept[w][i][j];
+          }
         }
         team.team_barrier();
         load_tile<wide, Width, Threads>(rank, grad + from * what.shape.width(), what.shape.width(), left, width,
@@ -392,21 +410,22 @@ struct fused_attention_keys {
           add_weighted<wide, Width>(weights + at * (wide + 1), other_tile + group, grad_value[w]);
           number slope[rows][queries];
           multiply_rows<Width>(value_tile + at * (Width + 1), other_tile + group * queries * (Width + 1), slope);
-          for (int i = 0; i < rows; ++i)
-            for (int j = 0; j < queries; ++j) {
-              std::int64_t const query = from + group * queries + j;
-              number const mean = query < what.length ? means[query] : number(0);
-              probability[w][i][j] *= (slope[i][j] * kept[w][i][j] - mean) * scale;
-            }
+          WEFT_UNROLL
+          for (int i = 0; i < rows; ++i) WEFT_UNROLL
+          for (int j = 0; j < queries; ++j) {
+            std::int64_t const query = from + group * queries + j;
+            number const mean = query < what.length ? means[query] : number(0);
+            probability[w][i][j] *= (slope[i][j] * kept[w][i][j] - mean) * scale;
+          }
         }
         team.team_barrier();
         load_tile<wide, Width, Threads>(rank, start + from * row + head * width, row, left, width, other_tile);
         for (int w = 0; w < each; ++w) {
           int const at = (rank + w * Threads) / column_parts * rows;
           int const group = (rank + w * Threads) % column_parts;
-          for (int i = 0; i < rows; ++i)
-            for (int j = 0; j < queries; ++j)
-              weights[(at + i) * (wide + 1) + group * queries + j] = probability[w][i][j];
+          WEFT_UNROLL
+          for (int i = 0; i < rows; ++i) WEFT_UNROLL
+          for (int j = 0; j < queries; ++j) weights[(at + i) * (wide + 1) + group * queries + j] = probability[w][i][j];
         }
         team.team_barrier();
         for (int w = 0; w < each; ++w) {
@@ -421,8 +440,11 @@ struct fused_attention_keys {
     for (int w = 0; w < each; ++w) {
       int const at = (rank + w * Threads) / column_parts * rows;
       int const group = (rank + w * Threads) % column_parts;
-      for (int i = 0; i < rows && at + i < there; ++i) {
+      WEFT_UNROLL
+      for (int i = 0; i < rows; ++i) {
+        if (at + i >= there) continue;
         Real* const to = grad_qkv + (sequence * what.length + first + at + i) * row + key;
+        WEFT_UNROLL
         for (int j = 0; j < columns; ++j) {
           int const c = group + j * column_parts;
           if (c >= width) continue;
@@ -539,7 +561,7 @@ struct fused_attention {
     static std::string const label(Kernel::label);
     constexpr std::size_t bytes =
         attention_detail::scratch_numbers(Kernel::sizes, width, Kernel::held) * sizeof(number) + sizeof(double);
-    Kokkos::TeamPolicy<Space, Kokkos::LaunchBounds<attention_detail::parts>> policy(
+    Kokkos::TeamPolicy<Space, Kokkos::LaunchBounds<attention_detail::parts, 3>> policy(
         context.space(), static_cast<int>(league), threads<Space>);
     policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(bytes)));
     Kokkos::parallel_for(label, policy, kernel);

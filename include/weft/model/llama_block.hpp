@@ -5,7 +5,7 @@
 #include <weft/config.hpp>
 #include <weft/execution/reduced.hpp>
 #include <weft/model/arena.hpp>
-#include <weft/model/attention.hpp>
+#include <weft/model/causal_attention.hpp>
 #include <weft/model/layer_context.hpp>
 #include <weft/model/llama_size.hpp>
 #include <weft/model/projection.hpp>
@@ -13,6 +13,8 @@
 #include <weft/model/rotary.hpp>
 #include <weft/model/swiglu.hpp>
 #include <weft/parameters/parameter_descriptor.hpp>
+
+#include <Kokkos_Core.hpp>
 
 #include <cmath>
 #include <cstddef>
@@ -138,10 +140,10 @@ struct llama_block {
     return bytes_of<llama_block_kept<Real>>(size, Size);
   }
   /// Normalised rows beside the MLP's forward, or the gradient of attention's output beside attention's backward.
-  template <class Real>
+  template <class Real, class Space = Kokkos::DefaultHostExecutionSpace>
   static constexpr std::size_t workspace_bytes(extents size) {
     std::size_t const mlp = static_cast<std::size_t>(size.tokens() * Size.hidden) * sizeof(Real);
-    std::size_t const scores = attention::workspace_bytes<Real>(size, heads);
+    std::size_t const scores = causal_attention<heads>::template workspace_bytes<Real, Space>(size);
     return static_cast<std::size_t>(size.tokens() * Size.width) * sizeof(Real) + (mlp > scores ? mlp : scores) +
            4 * arena::alignment;
   }
@@ -163,7 +165,7 @@ struct llama_block {
     }
     rotary::make_turns(inner, heads.head_width, Size.theta, kept.turns);
     rotary::forward(inner, heads.row(), heads.heads + heads.kv_heads, heads.head_width, kept.turns, kept.qkv);
-    attention::forward(inner, heads, kept.qkv, kept.mixed, kept.logsum, 0);
+    causal_attention<heads>::forward(inner, kept.qkv, kept.mixed, kept.logsum, 0);
     projection::forward_residual(inner, rows, Size.width, Size.width, kept.mixed, value[output_weight], in,
                                  kept.middle);
     rms_norm::forward(inner, rows, Size.width, Size.epsilon(), kept.middle, value[norm_2], normed, kept.rstd_2);
@@ -187,7 +189,7 @@ struct llama_block {
     Real* const grad_mixed = inner.workspace.template take<Real>(rows * Size.width);
     projection::backward_input(inner, rows, Size.width, Size.width, to.grad_middle, Size.width, value[output_weight], 0,
                                grad_mixed);
-    attention::backward(inner, heads, from.qkv, from.logsum, grad_mixed, to.grad_qkv, 0);
+    causal_attention<heads>::backward(inner, from.qkv, from.mixed, from.logsum, grad_mixed, to.grad_qkv, 0);
     rotary::backward(inner, heads.row(), heads.heads + heads.kv_heads, heads.head_width, from.turns, to.grad_qkv);
     Real const* part = to.grad_qkv;
     for (int which = query_weight; which <= value_weight; ++which) {

@@ -8,6 +8,7 @@
 
 #include <weft/config.hpp>
 #include <weft/error.hpp>
+#include <weft/execution/allocate.hpp>
 #include <weft/execution/blas.hpp>
 #include <weft/execution/kokkos.hpp>
 #include <weft/execution/math_mode.hpp>
@@ -97,7 +98,7 @@ class model_stage {
                     {.stage = stage});
       scratch = (std::max)(scratch, lay_out(stage));
     }
-    workspace_ = bytes(Kokkos::view_alloc(std::string("weft::workspace"), Kokkos::WithoutInitializing), scratch);
+    workspace_ = execution::allocate<bytes>("weft::workspace", scratch, Kokkos::WithoutInitializing);
     store_.initialize(seed);
   }
 
@@ -216,8 +217,8 @@ class model_stage {
     real* const leaves = output(grad_in, data.range.first, size);
     real const* from = input(where, grad_out, gradient_room, data.range.last, size);
     if (both_halves_.extent(0) < both_halves_bytes_)
-      both_halves_ = bytes(Kokkos::view_alloc(std::string("weft::weight_context"), Kokkos::WithoutInitializing),
-                           both_halves_bytes_);
+      both_halves_ =
+          execution::allocate<bytes>("weft::weight_context", both_halves_bytes_, Kokkos::WithoutInitializing);
     arena room(both_halves_.data());
     real* gradients[2] = {};  // of what lies between two layers: the one that is read and the one that is written
     for (real*& each : gradients) each = room.take<real>(Model::boundary_elements(largest_));
@@ -397,6 +398,16 @@ class model_stage {
                   " positions; choose a length from 1 to that");
   }
 
+  /// Some layers work otherwise on a device, with less scratch than a plan announces.
+  template <class Layer>
+  [[nodiscard]] std::size_t workspace_of() const {
+    if constexpr (requires { Layer::template workspace_bytes<real, Space>(largest_); }) {
+      return Layer::template workspace_bytes<real, Space>(largest_);
+    } else {
+      return Layer::template workspace_bytes<real>(largest_);
+    }
+  }
+
   /// Registers a stage's parameters, finds its layout, returns the workspace that it needs.
   std::size_t lay_out(int stage) {
     stage_data& data = stages_[static_cast<std::size_t>(stage)];
@@ -438,7 +449,7 @@ class model_stage {
             kept.take<std::byte>(static_cast<std::int64_t>(layer::template weight_context_bytes<real>(largest_))));
         place.grad_in = kept.used();
         if (number > data.range.first) static_cast<void>(kept.take<real>(Model::boundary_elements(largest_)));
-        scratch = (std::max)(scratch, layer::template workspace_bytes<real>(largest_));
+        scratch = (std::max)(scratch, workspace_of<layer>());
       });
       data.layers.push_back(place);
     }
@@ -451,8 +462,8 @@ class model_stage {
     if (wanted <= slots) return;
     slots = wanted;
     buffer = bytes();  // gives the old one back first
-    buffer = bytes(Kokkos::view_alloc(std::string(label), Kokkos::WithoutInitializing),
-                   slot_bytes * static_cast<std::size_t>(wanted));
+    buffer =
+        execution::allocate<bytes>(label, slot_bytes * static_cast<std::size_t>(wanted), Kokkos::WithoutInitializing);
   }
   static void make_weight_slots(stage_data& data, int wanted) {
     grow(data.weight_contexts, data.weight_slots, wanted, data.weight_bytes, "weft::weight_contexts");
@@ -495,8 +506,7 @@ class model_stage {
     return static_cast<std::size_t>(batch.sequences) * static_cast<std::size_t>(batch.sequence_length);
   }
   static void make_room(token_view& to, std::size_t count) {
-    if (to.extent(0) < count)
-      to = token_view(Kokkos::view_alloc(std::string("weft::tokens"), Kokkos::WithoutInitializing), count);
+    if (to.extent(0) < count) to = execution::allocate<token_view>("weft::tokens", count, Kokkos::WithoutInitializing);
   }
   void upload(token_view const& to, std::int32_t const* from, std::size_t first, std::size_t count) const {
     if (count == 0) return;
@@ -587,9 +597,8 @@ class model_stage {
 
   real* room_for(std::size_t which) {
     if (rooms_[which].extent(0) == 0)
-      rooms_[which] = Kokkos::View<real*, memory_space>(
-          Kokkos::view_alloc(std::string("weft::converted"), Kokkos::WithoutInitializing),
-          static_cast<std::size_t>(Model::boundary_elements(largest_)));
+      rooms_[which] = execution::allocate<Kokkos::View<real*, memory_space>>(
+          "weft::converted", static_cast<std::size_t>(Model::boundary_elements(largest_)), Kokkos::WithoutInitializing);
     return rooms_[which].data();
   }
 
