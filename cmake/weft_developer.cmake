@@ -50,4 +50,13 @@ if(weft_BUILD_EXAMPLES OR weft_BUILD_TESTS)
   target_include_directories(weft_example_support INTERFACE "${PROJECT_SOURCE_DIR}/examples")
   target_include_directories(weft_example_support SYSTEM INTERFACE
     "${weft_CLI11_INCLUDE_DIR}" "${weft_JSON_INCLUDE_DIR}" "${weft_TOML_INCLUDE_DIR}" "${weft_XXHASH_INCLUDE_DIR}")
+
+  # What of mini_llm knows no model is compiled once, for its presets and for the tests of its parts. Files and options
+  # gain nothing from -O3.
+  file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/examples/mini_llm/*.cpp")
+  list(FILTER sources EXCLUDE REGEX "/(main|run_[a-z0-9_]+)\\.cpp$")
+  add_library(weft_mini_llm_parts STATIC EXCLUDE_FROM_ALL ${sources})
+  target_link_libraries(weft_mini_llm_parts PRIVATE weft_example_support)
+  target_compile_options(weft_mini_llm_parts PRIVATE $<$<CONFIG:Release>:-O1>)
+  set_target_properties(weft_mini_llm_parts PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)
 endif()

@@ -4,6 +4,8 @@
 # How tests are made. A file dropped into tests/static, tests/unit, tests/example, tests/mpi or tests/compile_fail is built
 # and run; these functions are for the cases that need more.
 
+include(weft_test_groups)
+
 # No pinning: several ranks share few cores, and OpenMP would put every one of them on the first. Nor may a thread that
 # waits spin: it cannot see that the others' cores are taken by other ranks.
 set(weft_TEST_THREADS 1 CACHE STRING "Threads per rank in the tests, where Kokkos has threads")
@@ -54,44 +56,55 @@ function(weft_add_static_test name)
   target_sources(weft_static_tests PRIVATE "${source}")
 endfunction()
 
-# weft_add_unit_test(<name> [source]): one process. Sources that use transport::in_process, where ranks are threads, also get
-# the label `threads`: the thread sanitizer runs those.
-function(weft_add_unit_test name)
-  set(source "${ARGN}")
-  if(NOT source)
-    set(source "${PROJECT_SOURCE_DIR}/tests/unit/${name}.cpp")
-  endif()
-  weft_test_program(unit_${name} weft_unit_main "${source}")
-  # MPI is on the line but not in the program unless used: UCX, which MPICH brings, puts hooks under the C library that
-  # crash the thread sanitizer when a thread ends.
-  if(CMAKE_SYSTEM_NAME STREQUAL "Linux")
-    target_link_options(unit_${name} PRIVATE LINKER:--as-needed)
-  endif()
-  add_test(NAME unit.${name} COMMAND unit_${name})
+# weft_add_unit_tests(<source>...): a test each, several of them in one program (weft_test_groups.cmake).
+function(weft_add_unit_tests)
+  weft_group_tests(groups ${ARGN})
+  foreach(group IN LISTS groups)
+    weft_group_source(source unit_${group} ${groups_${group}})
+    weft_test_program(unit_${group} weft_unit_main "${source}")
+    add_dependencies(weft_unit_tests unit_${group})
+    if(groups_${group} MATCHES "/tests/example/")
+      target_link_libraries(unit_${group} PRIVATE weft_mini_llm_parts)
+    endif()
+    # MPI is on the line but not in the program unless used: UCX, which MPICH brings, puts hooks under the C library that
+    # crash the thread sanitizer when a thread ends.
+    if(CMAKE_SYSTEM_NAME STREQUAL "Linux")
+      target_link_options(unit_${group} PRIVATE LINKER:--as-needed)
+    endif()
+    foreach(each IN LISTS groups_${group})
+      weft_add_unit_test(unit_${group} "${each}")
+    endforeach()
+  endforeach()
+endfunction()
+
+# weft_add_unit_test(<program> <source>): one process of the program that holds the source. Sources that use
+# transport::in_process, where ranks are threads, also get the label `threads`: the thread sanitizer runs those.
+function(weft_add_unit_test program source)
+  weft_test_name(name "${source}")
+  add_test(NAME unit.${name} COMMAND ${program} "--source-file=*${source}")
   file(STRINGS "${source}" threads REGEX "transport(::|/)in_process" LIMIT_COUNT 1)
   set(labels unit)
-  add_dependencies(weft_unit_tests unit_${name})
   # What owns memory or reads files. Schedules are constant expressions, where undefined behaviour does not compile, and
   # the one test of these that trains under all of them makes every table once more.
   file(STRINGS "${source}" memory LIMIT_COUNT 1
        REGEX "include [<\"](weft/(train|model|pipeline|transport|execution|parameters|profiling)|support/|weft/schedule/(csv|lower|play|picture|passes))")
   if(memory OR name MATCHES "^example")
     list(APPEND labels memory)
-    add_dependencies(weft_memory_tests unit_${name})
+    add_dependencies(weft_memory_tests ${program})
   endif()
   if(threads)
     list(APPEND labels threads)
-    add_dependencies(weft_thread_tests unit_${name})
+    add_dependencies(weft_thread_tests ${program})
   endif()
   set_tests_properties(unit.${name} PROPERTIES LABELS "${labels}" TIMEOUT 300 ENVIRONMENT "${weft_TEST_ENVIRONMENT}")
 endfunction()
 
-# weft_add_mpi_test(<name> RANKS <n>... [SOURCE <source>] [TIMEOUT <seconds>] [ARGS <argument>...])
+# weft_add_mpi_test(<name> RANKS <n>... [SOURCE <source>] [PROGRAM <target>] [TIMEOUT <seconds>] [ARGS <argument>...])
 #
 # One program, run by mpiexec on each number of ranks. It refuses to run on any other number, since a foreign launcher
-# starts singletons that would all pass.
+# starts singletons that would all pass. PROGRAM: one that holds the source beside others.
 function(weft_add_mpi_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 test "" "SOURCE;TIMEOUT" "RANKS;ARGS")
+  cmake_parse_arguments(PARSE_ARGV 1 test "" "SOURCE;PROGRAM;TIMEOUT" "RANKS;ARGS")
   if(NOT weft_HAS_MPI)
     return()
   endif()
@@ -104,11 +117,14 @@ function(weft_add_mpi_test name)
   if(NOT test_RANKS)
     set(test_RANKS 1 2 3 4)
   endif()
-  weft_test_program(mpi_${name} weft_mpi_main "${test_SOURCE}")
+  if(NOT test_PROGRAM)
+    set(test_PROGRAM mpi_${name})
+    weft_test_program(mpi_${name} weft_mpi_main "${test_SOURCE}")
+  endif()
   foreach(ranks IN LISTS test_RANKS)
     add_test(NAME mpi.${name}.${ranks}
              COMMAND "${MPIEXEC_EXECUTABLE}" ${weft_MPIEXEC_FLAGS} ${MPIEXEC_NUMPROC_FLAG} ${ranks}
-                     $<TARGET_FILE:mpi_${name}> ${test_ARGS})
+                     $<TARGET_FILE:${test_PROGRAM}> "--source-file=*${test_SOURCE}" ${test_ARGS})
     set_tests_properties(mpi.${name}.${ranks} PROPERTIES LABELS mpi TIMEOUT "${test_TIMEOUT}" PROCESSORS "${ranks}"
                          ENVIRONMENT "${weft_TEST_ENVIRONMENT};WEFT_EXPECTED_RANKS=${ranks}")
   endforeach()

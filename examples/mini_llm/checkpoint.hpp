@@ -45,9 +45,7 @@ struct carried_tensor {
   weft::parameters::parameter_descriptor parameter;
 };
 
-inline fs::path checkpoint_path(fs::path const& directory, std::int64_t step) {
-  return directory / ("checkpoint-" + std::to_string(step) + ".safetensors");
-}
+fs::path checkpoint_path(fs::path const& directory, std::int64_t step);
 
 struct checkpoint_file {
   std::int64_t step;
@@ -55,23 +53,7 @@ struct checkpoint_file {
 };
 
 /// Checkpoints of a folder, the newest (largest step) first.
-inline std::vector<checkpoint_file> list_checkpoints(fs::path const& directory) {
-  std::vector<checkpoint_file> found;
-  std::error_code code;
-  for (fs::directory_iterator entry(directory, code); !code && entry != fs::directory_iterator();
-       entry.increment(code)) {
-    std::string const name = entry->path().filename().string();
-    constexpr std::string_view prefix = "checkpoint-";
-    if (!name.starts_with(prefix)) continue;
-    std::int64_t step = 0;
-    auto const [end, problem] = std::from_chars(name.data() + prefix.size(), name.data() + name.size(), step);
-    if (problem == std::errc() && step >= 0 && std::string_view(end) == ".safetensors")
-      found.push_back({step, entry->path()});
-  }
-  if (code) fail("checkpoint", directory, "cannot be listed", code.value());
-  std::sort(found.begin(), found.end(), [](auto const& left, auto const& right) { return left.step > right.step; });
-  return found;
-}
+std::vector<checkpoint_file> list_checkpoints(fs::path const& directory);
 
 /// Writes one checkpoint: for every parameter that owns its name (use site 0), in the given order, its value, first
 /// moment and second moment. Real is the type that is trained, so that nothing is rounded.
@@ -143,31 +125,7 @@ class checkpoint_writer {
 /// open the same file, one that verifies is enough (`verify` = false on the others, after it).
 class checkpoint_reader {
  public:
-  explicit checkpoint_reader(fs::path const& path, bool verify = true) : file_(path) {
-    if (!file_.metadata().contains("weft.checkpoint") || !file_.has_checksum())
-      throw weft::error("mini_llm::checkpoint: " + path.string() +
-                        " holds no optimizer state; to start from its weights use --init, not --resume");
-    if (file_.metadata().at("weft.checkpoint") != "1")
-      throw weft::error("mini_llm::checkpoint: " + path.string() + " has the format version " +
-                        file_.metadata().at("weft.checkpoint") +
-                        ", this program reads version 1; use the program that wrote it");
-    if (verify) file_.verify();
-    facts_.step = number<std::int64_t>("weft.step");
-    facts_.seed = number<std::uint64_t>("weft.seed");
-    facts_.optimizer_steps = number<std::int64_t>("weft.optimizer_steps");
-    facts_.sampler_cursor = number<std::uint64_t>("weft.sampler_cursor");
-    facts_.data_hash = number<std::uint64_t>("weft.data_hash");
-    auto const found = file_.metadata().find("weft.configuration");
-    if (found != file_.metadata().end()) facts_.configuration = nlohmann::json::parse(found->second, nullptr, false);
-    if (!facts_.configuration.is_object() || facts_.step < 0 || facts_.optimizer_steps < 0)
-      unusable("weft.configuration");
-    auto const carried = file_.metadata().find("weft.carried");
-    if (carried == file_.metadata().end()) return;
-    facts_.carried = nlohmann::json::parse(carried->second, nullptr, false);
-    if (!facts_.carried.is_object() || !facts_.carried.contains("tensors") ||
-        !facts_.carried["tensors"].is_number_unsigned())
-      unusable("weft.carried");
-  }
+  explicit checkpoint_reader(fs::path const& path, bool verify = true);
 
   [[nodiscard]] checkpoint_facts const& facts() const { return facts_; }
   [[nodiscard]] fs::path const& path() const { return file_.path(); }
@@ -214,15 +172,8 @@ class checkpoint_reader {
     if (problem != std::errc() || end != text.data() + text.size()) unusable(key);
     return value;
   }
-  [[noreturn]] void unusable(std::string const& key) const {
-    throw weft::error("mini_llm::checkpoint: " + path().string() + " has no usable \"" + key +
-                      "\"; resume from another checkpoint");
-  }
-  [[noreturn]] void other_model(std::string const& difference) const {
-    throw weft::error("mini_llm::checkpoint: " + path().string() + " is of another model: " + difference +
-                      "; resume with the --preset it was trained with (" +
-                      facts_.configuration.value("preset", std::string("unknown")) + ")");
-  }
+  [[noreturn]] void unusable(std::string const& key) const;
+  [[noreturn]] void other_model(std::string const& difference) const;
 
   safetensors_reader file_;
   checkpoint_facts facts_;
@@ -230,72 +181,15 @@ class checkpoint_reader {
 
 /// Opens the newest checkpoint of a folder. If that one is damaged, the error names it and the newest older one that is
 /// whole; nothing is used in its place unasked, since its steps would be trained again. Errors: none there.
-inline checkpoint_reader open_latest_checkpoint(fs::path const& directory) {
-  std::vector<checkpoint_file> const files = list_checkpoints(directory);
-  if (files.empty())
-    throw weft::error("mini_llm::checkpoint: " + directory.string() +
-                      " holds no checkpoint to resume from; leave --resume away, or name a file with --resume FILE");
-  try {
-    return checkpoint_reader(files.front().path);
-  } catch (weft::error const& damage) {
-    for (std::size_t index = 1; index < files.size(); ++index) {
-      try {
-        checkpoint_reader const whole(files[index].path);
-      } catch (weft::error const&) {
-        continue;
-      }
-      throw weft::error(std::string(damage.what()) + "; or go on from the older one, which is whole: --resume " +
-                        files[index].path.string());
-    }
-    throw weft::error(std::string(damage.what()) + "; no older checkpoint in " + directory.string() +
-                      " is whole: train anew without --resume");
-  }
-}
+checkpoint_reader open_latest_checkpoint(fs::path const& directory);
 
 /// Moves checkpoints beyond `step` out of the way of a run that goes on from `step`: they belong to a future that may
 /// not come again. Returns the folder they are in now, empty if there were none.
-inline fs::path set_later_checkpoints_aside(out_directory& out, std::int64_t step) {
-  std::vector<fs::path> later;
-  for (checkpoint_file const& file : list_checkpoints(out.path()))
-    if (file.step > step) later.push_back(file.path);
-  return out.move_aside(later);
-}
+fs::path set_later_checkpoints_aside(out_directory& out, std::int64_t step);
 
 /// Why a run described by `now` cannot go on from `saved`: one sentence each, none if it can. `notes` gets a sentence
 /// for each difference that is allowed, but after which the run no longer equals an uninterrupted one.
-inline std::vector<std::string> resume_problems(checkpoint_facts const& saved, checkpoint_facts const& now,
-                                                std::vector<std::string>& notes) {
-  std::vector<std::string> problems;
-  if (saved.seed != now.seed)
-    problems.push_back("the checkpoint was trained with --seed " + std::to_string(saved.seed) + ", this run has " +
-                       std::to_string(now.seed) + "; resume with --seed " + std::to_string(saved.seed));
-  if (saved.data_hash != now.data_hash)
-    problems.push_back(
-        "the checkpoint was trained on other data; resume with the --data it was trained on, or start anew "
-        "from exported weights with --init");
-  for (char const* const key : {"preset", "batch", "micro-batches", "seq"}) {
-    auto const before = saved.configuration.value(key, nlohmann::json());
-    auto const after = now.configuration.value(key, nlohmann::json());
-    if (before == after) continue;
-    auto const text = [](nlohmann::json const& value) {
-      return value.is_string() ? value.get<std::string>() : value.dump();
-    };
-    problems.push_back("the checkpoint was trained with --" + std::string(key) + " " + text(before) +
-                       ", this run has " + text(after) + "; resume with --" + key + " " + text(before));
-  }
-  for (auto const& [key, value] : now.configuration.items()) {
-    if (key == "preset" || key == "batch" || key == "micro-batches" || key == "seq") continue;
-    auto const before = saved.configuration.value(key, nlohmann::json());
-    if (before != value)
-      notes.push_back("--" + key + " was " + before.dump() + " and is now " + value.dump() +
-                      ": from here on the run differs from an uninterrupted one");
-  }
-  if (now.configuration.contains("steps") && now.configuration["steps"].is_number() &&
-      saved.step > now.configuration["steps"].get<std::int64_t>())
-    problems.push_back("the checkpoint is at step " + std::to_string(saved.step) + ", beyond --steps " +
-                       now.configuration["steps"].dump() + "; resume with at least --steps " +
-                       std::to_string(saved.step));
-  return problems;
-}
+std::vector<std::string> resume_problems(checkpoint_facts const& saved, checkpoint_facts const& now,
+                                         std::vector<std::string>& notes);
 
 }  // namespace mini_llm

@@ -21,24 +21,7 @@ class init_weights {
  public:
   /// `parameters`: those of the whole model. Errors: a tensor missing, left over or of another shape; an output layer
   /// of its own, where this model shares the embedding's table.
-  init_weights(fs::path const& path, std::vector<weft::parameters::parameter_descriptor> const& parameters)
-      : file_(path) {
-    file_.verify();
-    std::set<std::string> left;
-    for (tensor_info const& tensor : file_.tensors()) left.insert(tensor.name);
-    for (auto const& parameter : parameters) {
-      if (parameter.use_site != 0) continue;
-      tensor_info const& tensor = file_.at(name_in_file(parameter.name));
-      auto const shape = shape_of(parameter);
-      if (!std::equal(shape.begin(), shape.end(), tensor.shape.begin(), tensor.shape.end()))
-        refuse("tensor " + quoted_name(tensor.name) + " has the shape " + shape_text(tensor.shape) +
-               ", the model wants " + shape_text(shape));
-      left.erase(tensor.name);
-    }
-    if (left.erase("lm_head.weight") == 1) require_tied_head();
-    for (std::string const& name : left)
-      if (!is_constant(name)) refuse("the model has no tensor " + quoted_name(name));
-  }
+  init_weights(fs::path const& path, std::vector<weft::parameters::parameter_descriptor> const& parameters);
 
   /// Reads one parameter (host memory, all its elements), converted to Real.
   template <class Real>
@@ -51,44 +34,18 @@ class init_weights {
   }
 
  private:
-  static std::span<std::int64_t const> shape_of(weft::parameters::parameter_descriptor const& parameter) {
-    return {parameter.extents, static_cast<std::size_t>(parameter.dimensions)};
-  }
+  static std::span<std::int64_t const> shape_of(weft::parameters::parameter_descriptor const& parameter);
 
   /// Causal masks and rotary wavelengths, which older files carry: constants, not weights.
-  static bool is_constant(std::string const& name) {
-    return name.ends_with(".attn.bias") || name.ends_with(".attn.masked_bias") ||
-           name.ends_with(".rotary_emb.inv_freq");
-  }
+  static bool is_constant(std::string const& name);
 
   /// Files of the bare model, as Hugging Face's hub carries them, leave "transformer." (GPT-2) or "model." (Llama)
   /// away.
-  [[nodiscard]] std::string name_in_file(std::string const& name) const {
-    for (std::string_view const prefix : {"transformer.", "model."})
-      if (!file_.contains(name) && name.starts_with(prefix) && file_.contains(name.substr(prefix.size())))
-        return name.substr(prefix.size());
-    return name;
-  }
+  [[nodiscard]] std::string name_in_file(std::string const& name) const;
 
-  void require_tied_head() const {
-    tensor_info const& head = file_.at("lm_head.weight");
-    tensor_info const& table = file_.at(name_in_file("transformer.wte.weight"));
-    bool equal = head.shape == table.shape;
-    if (equal) {
-      std::vector<float> first(static_cast<std::size_t>(head.elements()));
-      std::vector<float> second(first.size());
-      file_.read(head.name, head.shape, first.data());
-      file_.read(table.name, table.shape, second.data());
-      equal = first == second;
-    }
-    if (!equal)
-      refuse("its output layer \"lm_head.weight\" is not the embedding's table, and in this model they are one");
-  }
+  void require_tied_head() const;
 
-  [[noreturn]] void refuse(std::string const& what) const {
-    throw weft::error("mini_llm::init: " + file_.path().string() + " holds another model: " + what +
-                      "; name a file that was written for this --preset");
-  }
+  [[noreturn]] void refuse(std::string const& what) const;
 
   safetensors_reader file_;
 };

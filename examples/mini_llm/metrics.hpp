@@ -26,11 +26,7 @@ namespace mini_llm {
 class line_log {
  public:
   /// Starts an empty file with `header` (which may be empty).
-  static line_log start(fs::path const& path, std::string_view header) {
-    line_log log(path, O_RDWR | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC);
-    if (!header.empty()) log.append(header);
-    return log;
-  }
+  static line_log start(fs::path const& path, std::string_view header);
 
   /// Goes on with a file: keeps the header and the lines before the first one for which `step_of` says more than
   /// `last_step`, or nothing (a line that was cut by a crash). A file that does not exist is started. Errors: the file
@@ -62,27 +58,13 @@ class line_log {
   [[nodiscard]] std::optional<std::int64_t> last_kept() const { return last_kept_; }
 
   /// `lines` end with a line end. An append that fails half-way (a full disk) is taken back.
-  void append(std::string_view lines) {
-    std::uint64_t const before = size_of_file("metrics", path_, file_);
-    try {
-      write_all("metrics", path_, file_, lines.data(), lines.size());
-    } catch (...) {
-      if (::ftruncate(file_.get(), static_cast<off_t>(before)) != 0) { /* the first error is the one to report */
-      }
-      throw;
-    }
-  }
+  void append(std::string_view lines);
 
   /// Makes what was appended durable: call before a checkpoint that relies on it is put in place.
-  void sync() {
-    if (::fsync(file_.get()) != 0) fail("metrics", path_, "could not be synced", errno);
-  }
+  void sync();
 
  private:
-  line_log(fs::path path, int flags) : path_(std::move(path)) {
-    file_ = descriptor(::open(path_.c_str(), flags, 0644));
-    if (!file_.is_open()) fail("metrics", path_, "cannot be written", errno);
-  }
+  line_log(fs::path path, int flags);
 
   fs::path path_;
   descriptor file_;
@@ -96,21 +78,9 @@ class loss_log {
   static constexpr std::string_view header = "step,loss_hex,loss\n";
 
   static loss_log start(fs::path const& path) { return loss_log(line_log::start(path, header)); }
-  static loss_log resume(fs::path const& path, std::int64_t last_step) {
-    return loss_log(line_log::resume(path, header, last_step, [](std::string_view line) -> std::optional<std::int64_t> {
-      std::int64_t step = 0;
-      auto const [end, problem] = std::from_chars(line.data(), line.data() + line.size(), step);
-      bool const two_commas = std::count(line.begin(), line.end(), ',') == 2;
-      if (problem != std::errc() || end == line.data() + line.size() || *end != ',' || !two_commas) return std::nullopt;
-      return step;
-    }));
-  }
+  static loss_log resume(fs::path const& path, std::int64_t last_step);
 
-  void append(std::int64_t step, double loss) {
-    char line[96];
-    int const length = std::snprintf(line, sizeof line, "%lld,%a,%.9g\n", static_cast<long long>(step), loss, loss);
-    log_.append(std::string_view(line, static_cast<std::size_t>(length)));
-  }
+  void append(std::int64_t step, double loss);
   void sync() { log_.sync(); }
 
   /// After a resume: the last step whose loss the file holds. It is the resumed step unless the file was lost.
@@ -126,20 +96,10 @@ class loss_log {
 class metrics_log {
  public:
   static metrics_log start(fs::path const& path) { return metrics_log(line_log::start(path, "")); }
-  static metrics_log resume(fs::path const& path, std::int64_t last_step) {
-    return metrics_log(line_log::resume(path, "", last_step, [](std::string_view line) -> std::optional<std::int64_t> {
-      auto const object = nlohmann::json::parse(line, nullptr, false);
-      if (!object.is_object() || !object.contains("step") || !object["step"].is_number_integer()) return std::nullopt;
-      return object["step"].get<std::int64_t>();
-    }));
-  }
+  static metrics_log resume(fs::path const& path, std::int64_t last_step);
 
   /// Numbers that are not finite become null: JSON has none.
-  void append(std::string const& kind, std::int64_t step, nlohmann::ordered_json const& values) {
-    nlohmann::ordered_json object{{"kind", kind}, {"step", step}};
-    object.update(values);
-    log_.append(object.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
-  }
+  void append(std::string const& kind, std::int64_t step, nlohmann::ordered_json const& values);
   void sync() { log_.sync(); }
 
  private:

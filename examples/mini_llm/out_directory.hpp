@@ -20,20 +20,7 @@ namespace mini_llm {
 /// write the same files. The lock ends with the process, however it ends. Does not communicate.
 class out_directory {
  public:
-  explicit out_directory(fs::path path) : path_(std::move(path)) {
-    std::error_code code;
-    fs::create_directories(path_, code);
-    if (code) fail("out", path_, "cannot be made", code.value());
-    // A limit on file sizes then comes back as an error with a name instead of ending the process.
-    std::signal(SIGXFSZ, SIG_IGN);
-    fs::path const lock = path_ / ".lock";
-    lock_ = descriptor(::open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
-    if (!lock_.is_open()) fail("out", path_, "cannot be written to", errno);
-    if (::flock(lock_.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
-      throw weft::error("mini_llm::out: " + path_.string() +
-                        " is in use by another run; wait for it, or point --out at another folder");
-    remove_partial_files();
-  }
+  explicit out_directory(fs::path path);
 
   [[nodiscard]] fs::path const& path() const { return path_; }
   [[nodiscard]] fs::path file(std::string const& name) const { return path_ / name; }
@@ -45,28 +32,10 @@ class out_directory {
   fs::path set_earlier_run_aside() { return move_aside(find(belongs_to_a_run)); }
 
   /// Moves files of this folder into a new `earlier-<n>`; returns that folder, empty if there are none.
-  fs::path move_aside(std::vector<fs::path> const& found) {
-    if (found.empty()) return {};
-    fs::path aside;
-    for (int number = 1; aside.empty() || fs::exists(aside); ++number)
-      aside = path_ / ("earlier-" + std::to_string(number));
-    std::error_code code;
-    fs::create_directory(aside, code);
-    if (code) fail("out", aside, "cannot be made", code.value());
-    for (fs::path const& file : found) {
-      fs::rename(file, aside / file.filename(), code);
-      if (code) fail("out", file, "cannot be moved to " + aside.string(), code.value());
-    }
-    sync_directory("out", path_);
-    return aside;
-  }
+  fs::path move_aside(std::vector<fs::path> const& found);
 
  private:
-  static bool belongs_to_a_run(std::string const& name) {
-    return name == "metrics.jsonl" || name == "losses.csv" || name == "config-run.json" || name == "config.json" ||
-           name == "model.safetensors" || name == "sample.txt" ||
-           (name.starts_with("checkpoint-") && name.ends_with(".safetensors"));
-  }
+  static bool belongs_to_a_run(std::string const& name);
 
   template <class Predicate>
   [[nodiscard]] std::vector<fs::path> find(Predicate wanted) const {
@@ -80,14 +49,7 @@ class out_directory {
   }
 
   /// What a killed run was writing. Nobody else writes here now, so they can only be leftovers.
-  void remove_partial_files() const {
-    constexpr std::string_view suffix = ".partial";
-    std::error_code ignored;
-    for (fs::path const& file : find([&](std::string const& name) {
-           return name.ends_with(suffix) && belongs_to_a_run(name.substr(0, name.size() - suffix.size()));
-         }))
-      fs::remove(file, ignored);
-  }
+  void remove_partial_files() const;
 
   fs::path path_;
   descriptor lock_;

@@ -50,33 +50,18 @@ model_facts facts_of() {
 }
 
 /// Throws, with a sentence for each, if the options do not go together.
-inline void require_possible(options const& chosen, int launched, model_facts const& model) {
-  std::string all;
-  for (auto const& each : check(chosen, launched, model)) all += (all.empty() ? "" : "\nmini_llm: ") + each;
-  if (!all.empty()) throw weft::error(all);
-}
+void require_possible(options const& chosen, int launched, model_facts const& model);
 
 /// Of one pipeline, where `world` ranks make up all of them.
 inline int pipeline_ranks(options const& chosen, int world) { return world / chosen.data_ranks; }
 
 /// One pipeline's program: checked, lowered, and played under rendezvous.
-inline weft::schedule::program make_program(options const& chosen, int world) {
-  auto const table = table_of(chosen, pipeline_ranks(chosen, world));
-  return weft::schedule::checked_program(table.view(),
-                                         {.recompute = chosen.recompute == recompute_kind::full,
-                                          .reduce_over_data = chosen.data_ranks > 1,
-                                          .reduce_over_copies = true,
-                                          .norm = chosen.post_validation ? weft::schedule::norm_kind::post_validated
-                                                                         : weft::schedule::norm_kind::synchronous});
-}
+weft::schedule::program make_program(options const& chosen, int world);
 
 /// Micro-batches of a batch over all pipelines, or groups.
 inline int all_micro_batches(options const& chosen) { return chosen.micro_batches * groups_of(chosen); }
 
-inline weft::model::extents largest_micro_batch(options const& chosen) {
-  int const all = all_micro_batches(chosen);
-  return {(chosen.batch + all - 1) / all, chosen.sequence_length};
-}
+weft::model::extents largest_micro_batch(options const& chosen);
 
 template <class Model>
 weft::topology::partition partition_of(options const& chosen, weft::schedule::program_view const& program) {
@@ -85,12 +70,7 @@ weft::topology::partition partition_of(options const& chosen, weft::schedule::pr
              : weft::topology::partition::of(chosen.partition, Model::layer_count);
 }
 
-inline std::string bytes_text(std::int64_t bytes) {
-  char text[32];
-  double const mib = static_cast<double>(bytes) / (1 << 20);
-  std::snprintf(text, sizeof text, mib < 1024.0 ? "%.1f MiB" : "%.2f GiB", mib < 1024.0 ? mib : mib / 1024.0);
-  return text;
-}
+std::string bytes_text(std::int64_t bytes);
 
 /// Two lines: the model, the plan.
 template <class Model>

@@ -42,20 +42,10 @@ struct tensor_info {
   std::uint64_t begin = 0;  ///< bytes from the end of the header
   std::uint64_t end = 0;
 
-  [[nodiscard]] std::int64_t elements() const {
-    std::int64_t product = 1;
-    for (std::int64_t const extent : shape) product *= extent;
-    return product;
-  }
+  [[nodiscard]] std::int64_t elements() const;
 };
 
-inline std::string shape_text(std::span<std::int64_t const> shape) {
-  constexpr std::size_t most = 16;  // of a message
-  std::string text = "[";
-  for (std::size_t dimension = 0; dimension < shape.size() && dimension < most; ++dimension)
-    text += (dimension == 0 ? "" : ", ") + std::to_string(shape[dimension]);
-  return text + (shape.size() > most ? ", and " + std::to_string(shape.size() - most) + " more]" : "]");
-}
+std::string shape_text(std::span<std::int64_t const> shape);
 
 /// Our own addition, in `__metadata__`, which other readers pass over: XXH3 (64 bits) of the header and all tensors,
 /// with the 16 digits themselves taken as zeros. A file without it is read, too.

@@ -20,32 +20,13 @@ namespace mini_llm {
 /// Shards put end to end: token `index` of the whole. Opened once, shared by the streams that read them.
 class shard_list {
  public:
-  shard_list(std::vector<token_shard> shards, std::int64_t vocabulary)
-      : shards_(std::move(shards)),
-        vocabulary_(vocabulary) {
-    for (token_shard const& each : shards_) begin_.push_back(begin_.back() + each.tokens());
-  }
+  shard_list(std::vector<token_shard> shards, std::int64_t vocabulary);
 
   [[nodiscard]] std::vector<token_shard> const& shards() const { return shards_; }
   [[nodiscard]] std::int64_t size() const { return begin_.back(); }
 
   /// Errors: a shard that was cut or overwritten since it was opened.
-  void copy(std::int64_t first, std::int64_t count, std::int32_t* out) const {
-    auto shard = static_cast<std::size_t>(std::upper_bound(begin_.begin(), begin_.end(), first) - begin_.begin()) - 1;
-    for (; count > 0; ++shard) {
-      std::int64_t const at = first - begin_[shard];
-      std::int64_t const here = std::min(count, shards_[shard].tokens() - at);
-      shards_[shard].read(at, here, out);
-      for (std::int64_t index = 0; index < here; ++index)
-        if (out[index] < 0 || out[index] >= vocabulary_)
-          throw weft::error("mini_llm::data: " + shards_[shard].path().string() + ": token " +
-                            std::to_string(at + index) + " is no longer below " + std::to_string(vocabulary_) +
-                            "; do not write to the data during a run");
-      first += here;
-      out += here;
-      count -= here;
-    }
-  }
+  void copy(std::int64_t first, std::int64_t count, std::int32_t* out) const;
 
  private:
   std::vector<token_shard> shards_;

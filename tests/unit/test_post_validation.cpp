@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The weft authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// compiled alone: its models fail on purpose
 #include "support/token_source.hpp"
 
 #include <weft/model/gpt2.hpp>

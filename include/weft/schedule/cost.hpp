@@ -6,10 +6,19 @@
 #include <weft/detail/buffer.hpp>
 #include <weft/schedule/cost_model.hpp>
 #include <weft/schedule/detail/clockwork.hpp>
+#include <weft/schedule/extern_schedules.hpp>
 #include <weft/schedule/program_view.hpp>
 #include <weft/schedule/timing.hpp>
 
+#include <type_traits>
+
 namespace weft::inline v1::schedule {
+
+namespace detail {
+/// `cost` of what is not a constant, where that is compiled once.
+WEFT_SCHEDULES_INLINE cost_summary cost_now(program_view const& program, cost_model const& model,
+                                            timed_action* timeline, rank_time* ranks, double* waits);
+}  // namespace detail
 
 /// Turns a playable program into time: every action begins when its row, its messages and its output slot allow.
 /// Planner, pictures, tests and the measured-against-planned report all use this one function. Does not communicate.
@@ -24,10 +33,22 @@ namespace weft::inline v1::schedule {
 /// long each rank waited, between its first and its last pass, for each other) may be null.
 constexpr cost_summary cost(program_view const& program, cost_model const& model = {}, timed_action* timeline = nullptr,
                             rank_time* ranks = nullptr, double* waits = nullptr) {
+#if !defined(WEFT_DEFINES_SCHEDULES)
+  if (!std::is_constant_evaluated()) return detail::cost_now(program, model, timeline, ranks, waits);
+#endif
   detail::clockwork work(program, model);
   work.advance(timeline, waits);
   return work.summary(ranks);
 }
+
+#if defined(WEFT_DEFINES_SCHEDULES)
+namespace detail {
+WEFT_SCHEDULES_INLINE cost_summary cost_now(program_view const& program, cost_model const& model,
+                                            timed_action* timeline, rank_time* ranks, double* waits) {
+  return cost(program, model, timeline, ranks, waits);
+}
+}  // namespace detail
+#endif
 
 /// The same, keeping the timeline.
 struct timeline {

@@ -5,6 +5,7 @@
 #include <weft/config.hpp>
 #include <weft/detail/buffer.hpp>
 #include <weft/error.hpp>
+#include <weft/schedule/extern_schedules.hpp>
 #include <weft/schedule/program.hpp>
 #include <weft/topology/placement.hpp>
 
@@ -52,39 +53,7 @@ struct csv_problem {
 };
 
 /// "weft::schedule::csv: row 1, column 4, cell \"0B-1\": micro-batch -1 is below 0; ..."
-inline std::string explain(csv_problem const& found) {
-  std::string const at = "weft::schedule::csv: row " + std::to_string(found.row) + ", column " +
-                         std::to_string(found.column) + ", cell \"" + std::string(found.cell) + "\": ";
-  std::string const value = std::to_string(found.value);
-  std::string const limit = std::to_string(found.limit);
-  switch (found.what) {
-    case csv_fault::none: return "";
-    case csv_fault::empty_table: return "weft::schedule::csv: the table has no rows; write one line per rank";
-    case csv_fault::table_too_large:
-      return "weft::schedule::csv: " + value + " micro-batches are more than the " + limit +
-             " that so many stages can have; use fewer";
-    case csv_fault::no_stage_number:
-      return at + "does not begin with a stage number; write <stage><action><micro-batch>";
-    case csv_fault::unknown_action:
-      return at +
-             "is not a known action; use F, B, I, W, R, SEND_F, RECV_F, SEND_B, RECV_B, "
-             "REDUCE_GRAD, UNSHARD, RESHARD, NORM, STEP, PARTIAL_NORM or VALIDATE";
-    case csv_fault::no_micro_batch: return at + "does not end with a micro-batch; write <stage><action><micro-batch>";
-    case csv_fault::negative_micro_batch: return at + "micro-batch " + value + " is below 0; they count from 0";
-    case csv_fault::number_too_large: return at + "a number does not fit; stages end at 65534, micro-batches at 2^20";
-    case csv_fault::unclosed_pair: return at + "is not a fused pair; write (0F7;7B3)OVERLAP_F_B";
-    case csv_fault::stage_on_two_ranks:
-      return at + "stage " + value + " is on row " + limit + " too; a stage lives on one rank";
-    case csv_fault::stage_nowhere:
-      return "weft::schedule::csv: stage " + value + " is on no row although stage " + limit +
-             " is; number stages without gaps";
-    case csv_fault::micro_batch_too_large:
-      return at + "micro-batch " + value + " is outside 0 .. " + std::to_string(found.limit - 1) + "; remove it";
-    case csv_fault::stage_too_large:
-      return at + "stage " + value + " is outside 0 .. " + std::to_string(found.limit - 1) + "; remove it";
-  }
-  return at + "unknown fault";
-}
+WEFT_SCHEDULES_INLINE std::string explain(csv_problem const& found);
 
 struct csv_options {
   int stages = 0;            ///< 0: the largest found + 1
@@ -343,16 +312,56 @@ constexpr csv_result parse_csv(std::string_view text, csv_options const& options
 }
 
 /// The same; throws `weft::error` naming row, column and cell.
-inline program read_csv(std::string_view text, csv_options const& options = {}) {
+WEFT_SCHEDULES_INLINE program read_csv(std::string_view text, csv_options const& options = {});
+
+/// Writes what `read_csv` reads: every action of every row, in order, no empty cells. A table has no room for slots,
+/// groups (which edge a post belongs to), copies, and edges other than the chain's: they are not written, so that a
+/// lowered program comes back as one to be lowered anew, and one with skips or copies without them.
+WEFT_SCHEDULES_INLINE std::string write_csv(program_view const& program);
+
+#if defined(WEFT_DEFINES_SCHEDULES)
+
+WEFT_SCHEDULES_INLINE std::string explain(csv_problem const& found) {
+  std::string const at = "weft::schedule::csv: row " + std::to_string(found.row) + ", column " +
+                         std::to_string(found.column) + ", cell \"" + std::string(found.cell) + "\": ";
+  std::string const value = std::to_string(found.value);
+  std::string const limit = std::to_string(found.limit);
+  switch (found.what) {
+    case csv_fault::none: return "";
+    case csv_fault::empty_table: return "weft::schedule::csv: the table has no rows; write one line per rank";
+    case csv_fault::table_too_large:
+      return "weft::schedule::csv: " + value + " micro-batches are more than the " + limit +
+             " that so many stages can have; use fewer";
+    case csv_fault::no_stage_number:
+      return at + "does not begin with a stage number; write <stage><action><micro-batch>";
+    case csv_fault::unknown_action:
+      return at +
+             "is not a known action; use F, B, I, W, R, SEND_F, RECV_F, SEND_B, RECV_B, "
+             "REDUCE_GRAD, UNSHARD, RESHARD, NORM, STEP, PARTIAL_NORM or VALIDATE";
+    case csv_fault::no_micro_batch: return at + "does not end with a micro-batch; write <stage><action><micro-batch>";
+    case csv_fault::negative_micro_batch: return at + "micro-batch " + value + " is below 0; they count from 0";
+    case csv_fault::number_too_large: return at + "a number does not fit; stages end at 65534, micro-batches at 2^20";
+    case csv_fault::unclosed_pair: return at + "is not a fused pair; write (0F7;7B3)OVERLAP_F_B";
+    case csv_fault::stage_on_two_ranks:
+      return at + "stage " + value + " is on row " + limit + " too; a stage lives on one rank";
+    case csv_fault::stage_nowhere:
+      return "weft::schedule::csv: stage " + value + " is on no row although stage " + limit +
+             " is; number stages without gaps";
+    case csv_fault::micro_batch_too_large:
+      return at + "micro-batch " + value + " is outside 0 .. " + std::to_string(found.limit - 1) + "; remove it";
+    case csv_fault::stage_too_large:
+      return at + "stage " + value + " is outside 0 .. " + std::to_string(found.limit - 1) + "; remove it";
+  }
+  return at + "unknown fault";
+}
+
+WEFT_SCHEDULES_INLINE program read_csv(std::string_view text, csv_options const& options) {
   csv_result result = parse_csv(text, options);
   if (!result.problem.ok()) throw error(explain(result.problem), {result.problem.row - 1, -1, -1, -1, -1});
   return std::move(result.table);
 }
 
-/// Writes what `read_csv` reads: every action of every row, in order, no empty cells. A table has no room for slots,
-/// groups (which edge a post belongs to), copies, and edges other than the chain's: they are not written, so that a
-/// lowered program comes back as one to be lowered anew, and one with skips or copies without them.
-inline std::string write_csv(program_view const& program) {
+WEFT_SCHEDULES_INLINE std::string write_csv(program_view const& program) {
   std::string text;
   auto const write = [&text](action const& cell) {
     if (!is_of_rank(cell.what)) text += std::to_string(cell.stage);
@@ -380,5 +389,7 @@ inline std::string write_csv(program_view const& program) {
   }
   return text;
 }
+
+#endif
 
 }  // namespace weft::inline v1::schedule

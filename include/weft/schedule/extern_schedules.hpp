@@ -4,8 +4,9 @@
 
 /// @file
 /// Who names schedules at run time compiles all of them, the checker and the lowering, in every translation unit: with
-/// -O3 some 13 s. A program of many may define WEFT_EXTERN_SCHEDULES for all of them and let one more source file,
-/// which includes <weft/schedule/source.hpp>, compile these functions once. Nothing else changes.
+/// -O3 some 13 s. The same holds, in small, for what plays, prices, reads and explains programs. A program of many may
+/// define WEFT_EXTERN_SCHEDULES for all of them and let one more source file, which includes
+/// <weft/schedule/source.hpp>, compile these functions once. Nothing else changes.
 
 #if defined(WEFT_EXTERN_SCHEDULES) || defined(WEFT_SCHEDULES_SOURCE)
 #define WEFT_SCHEDULES_INLINE

@@ -5,10 +5,18 @@
 #include <weft/config.hpp>
 #include <weft/schedule/detail/advance.hpp>
 #include <weft/schedule/detail/scan.hpp>
+#include <weft/schedule/extern_schedules.hpp>
 #include <weft/schedule/program_view.hpp>
 #include <weft/schedule/verdict.hpp>
 
+#include <type_traits>
+
 namespace weft::inline v1::schedule {
+
+namespace detail {
+/// `play` of what is not a constant, where that is compiled once.
+WEFT_SCHEDULES_INLINE verdict play_now(program_view const& program, send_model model, rank_figures* ranks);
+}  // namespace detail
 
 /// The proof: plays a program as the ranks will, and reports the first defect or the program's figures.
 ///
@@ -23,6 +31,9 @@ namespace weft::inline v1::schedule {
 /// and memory proportional to the number of actions. Does not communicate.
 constexpr verdict play(program_view const& program, send_model model = send_model::rendezvous,
                        rank_figures* ranks = nullptr) {
+#if !defined(WEFT_DEFINES_SCHEDULES)
+  if (!std::is_constant_evaluated()) return detail::play_now(program, model, ranks);
+#endif
   detail::scanner<> scan(program, model);
   scan.run(ranks);
   verdict found = scan.report.found;
@@ -31,6 +42,12 @@ constexpr verdict play(program_view const& program, send_model model = send_mode
 }
 
 namespace detail {
+
+#if defined(WEFT_DEFINES_SCHEDULES)
+WEFT_SCHEDULES_INLINE verdict play_now(program_view const& program, send_model model, rank_figures* ranks) {
+  return play(program, model, ranks);
+}
+#endif
 
 /// The sizes of a program's play.
 constexpr play_size play_size_of(program_view const& program) {

@@ -11,4 +11,7 @@
 #endif
 #define WEFT_SCHEDULES_SOURCE
 
+#include <weft/schedule/cost.hpp>
+#include <weft/schedule/csv.hpp>
 #include <weft/schedule/make_program.hpp>
+#include <weft/schedule/play.hpp>

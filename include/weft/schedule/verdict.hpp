@@ -3,6 +3,7 @@
 #pragma once
 
 #include <weft/config.hpp>
+#include <weft/schedule/extern_schedules.hpp>
 #include <weft/schedule/op.hpp>
 
 #include <cstdint>
@@ -113,7 +114,11 @@ struct rank_figures {
 inline std::string letters_of(op what) { return traits_of(what).letters; }
 
 /// One sentence: "rank 1 has 1F0 twice; keep one". Empty for a playable program.
-inline std::string explain(verdict const& found) {
+WEFT_SCHEDULES_INLINE std::string explain(verdict const& found);
+
+#if defined(WEFT_DEFINES_SCHEDULES)
+
+WEFT_SCHEDULES_INLINE std::string explain(verdict const& found) {
   auto const number = [](int value) { return std::to_string(value); };
   auto const cell = [&](op what, int stage, int micro_batch) {
     if (is_of_rank(what)) return letters_of(what);
@@ -234,5 +239,7 @@ inline std::string explain(verdict const& found) {
   }
   return "unknown defect";
 }
+
+#endif
 
 }  // namespace weft::inline v1::schedule
