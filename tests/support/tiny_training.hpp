@@ -44,7 +44,8 @@ struct plan {
   std::string reduction = "ring";
   bool ignore_unevenly = false;  ///< most targets of the first sequences are not counted
   std::string table{};           ///< as CSV; `schedule` is then not looked at
-  int replay = 0;                ///< one rank adds gradients in the order of table or schedule on so many
+  weft::train::loss_scaling scaling{};
+  int replay = 0;  ///< one rank adds gradients in the order of table or schedule on so many
 
   [[nodiscard]] int groups() const { return data_ranks * gradient_groups; }
 };
@@ -83,6 +84,7 @@ void train(weft::transport::endpoint& door, plan const& how, int first, int last
   options.learning_rate = {1e-2, 2, 8, 0.1};
   options.seed = 5;
   options.dropout = how.dropout;
+  options.scaling = how.scaling;
   options.partition = how.partition;
   options.deadline = 60.0;
   options.gradient_groups = how.gradient_groups;

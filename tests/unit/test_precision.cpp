@@ -56,3 +56,8 @@ TEST_CASE_TEMPLATE("precision: thirty steps stay close to float", Real, bf16_mix
   CHECK(narrow.losses[29] < 0.9 * narrow.losses[0]);
   CHECK(largest < (std::is_same_v<Real, bf16_mixed> ? 0.005 : 0.001));
 }
+
+TEST_CASE("precision: a fixed loss scale changes no bit of a run in float") {
+  CHECK(run<tiny>({.schedule = "1f1b", .ranks = 2, .scaling = weft::train::loss_scaling::fixed(1024.0)}) ==
+        run<tiny>({}));
+}
