@@ -31,6 +31,20 @@ class error : public std::runtime_error {
   error_location location_;
 };
 
+/// Memory that a rank could not get. Who knows the rank says it.
+class memory_error : public error {
+ public:
+  explicit memory_error(std::string const& finding, int rank = -1)
+      : error("weft::memory: " + (rank < 0 ? std::string() : "rank " + std::to_string(rank) + ": ") + finding,
+              {.rank = rank}),
+        finding_(finding) {}
+
+  [[nodiscard]] memory_error on_rank(int rank) const { return memory_error(finding_, rank); }
+
+ private:
+  std::string finding_;
+};
+
 /// Thrown on every rank alike, with the same words: nobody is left waiting, and each rank may end in its own time.
 class agreed_error : public error {
  public:

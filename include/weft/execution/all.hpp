@@ -5,6 +5,7 @@
 /// @file
 /// Kernels' ground: Kokkos versions, maths, BLAS, sums, random numbers.
 
+#include <weft/execution/allocate.hpp>
 #include <weft/execution/blas.hpp>
 #include <weft/execution/blas_reduced.hpp>
 #include <weft/execution/build_facts.hpp>

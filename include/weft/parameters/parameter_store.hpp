@@ -4,6 +4,7 @@
 
 #include <weft/config.hpp>
 #include <weft/error.hpp>
+#include <weft/execution/allocate.hpp>
 #include <weft/execution/kokkos.hpp>
 #include <weft/execution/random.hpp>
 #include <weft/parameters/parameter_descriptor.hpp>
@@ -95,11 +96,11 @@ class parameter_store {
     stage_buffers made;
     for (int slot = 0; slot < 2; ++slot) {
       made.add_value(own_size);
-      made.first[slot] = storage("weft::first_moment", own_size);
-      made.second[slot] = storage("weft::second_moment", own_size);
+      made.first[slot] = execution::allocate<storage>("weft::first_moment", own_size);
+      made.second[slot] = execution::allocate<storage>("weft::second_moment", own_size);
     }
     for (int group = 0; group < gradient_groups_; ++group)
-      made.gradient.push_back(storage("weft::parameter_gradient", size));
+      made.gradient.push_back(execution::allocate<storage>("weft::parameter_gradient", size));
     buffers_.push_back(std::move(made));
     return first;
   }
@@ -284,8 +285,9 @@ class parameter_store {
     int current = 0;                // of the moments
 
     void add_value(std::size_t elements) {
-      value.emplace_back("weft::parameter_value", elements);
-      if constexpr (has_copies) copy.emplace_back("weft::parameter_copy", elements);
+      value.push_back(execution::allocate<storage>("weft::parameter_value", elements));
+      if constexpr (has_copies)
+        copy.push_back(execution::allocate<storage_of<compute>>("weft::parameter_copy", elements));
     }
     [[nodiscard]] std::size_t slot_of(int age) const {
       return static_cast<std::size_t>(newest >= age ? newest - age : newest - age + static_cast<int>(value.size()));

@@ -4,6 +4,7 @@
 
 #include <weft/config.hpp>
 #include <weft/error.hpp>
+#include <weft/execution/allocate.hpp>
 #include <weft/execution/kokkos.hpp>
 #include <weft/pipeline/boundary.hpp>
 #include <weft/pipeline/boundary_view.hpp>
@@ -63,7 +64,7 @@ class wire_buffer {
   wire_buffer(std::string const& label, boundary const& layout) : layout_(new boundary(checked_boundary(layout))) {
     boundary_view<MemorySpace> const whole(nullptr, layout_.get());
     capacity_ = prefix_bytes + whole.bytes();
-    storage_ = storage_type(label, capacity_);
+    storage_ = execution::allocate<storage_type>(label.c_str(), capacity_);
     if constexpr (is_host) mirror_ = storage_;
     set_types(prefix_, layout);
     reset();
@@ -83,7 +84,7 @@ class wire_buffer {
     if (in_parts_) door.prepare_parts(is_send, capacity_ - prefix_bytes, peer, tag);
     if constexpr (!is_host) {
       std::size_t const bytes = in_parts_ ? prefix_bytes : capacity_;
-      if (mirror_.size() < bytes) mirror_ = mirror_type("weft::wire", bytes);
+      if (mirror_.size() < bytes) mirror_ = execution::allocate<mirror_type>("weft::wire", bytes);
     }
   }
 

@@ -22,6 +22,10 @@ decltype(auto) guarded(endpoint& door, Function&& function) {
     throw;
   } catch (agreed_error const&) {
     throw;
+  } catch (memory_error const& failure) {
+    memory_error const named = failure.on_rank(door.global_rank(door.rank()));
+    door.announce_failure(named.what());
+    throw named;
   } catch (error const& failure) {
     door.announce_failure(failure.what());
     throw;
