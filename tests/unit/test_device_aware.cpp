@@ -12,6 +12,7 @@
 #include <weft/transport/device_aware.hpp>
 #include <weft/transport/device_support.hpp>
 #include <weft/transport/in_process.hpp>
+#include <weft/transport/link_report.hpp>
 #include <weft/transport/staged.hpp>
 
 #include <doctest/doctest.h>
@@ -199,6 +200,27 @@ TEST_CASE("link table: lines between measured points, and the quickest way for e
   table.add(3, 0, {1000, 9.0});
   table.add(3, 0, {2000, 8.0});  // noise
   CHECK(table.seconds(3, 0, 4000) == 8.0);
+}
+
+TEST_CASE("link table: every rank can say what was measured and chosen") {
+  std::vector<std::string> texts(3);
+  in_process::run(3, [&](endpoint& world) {
+    link_table table;
+    if (world.rank() < 2) {
+      int const peer = 1 - world.rank();
+      table.add(peer, 0, {4096, 4e-6});
+      table.add(peer, 0, {1 << 20, 100e-6});
+      table.add(peer, 1, {4096, 3e-6});
+      table.add(peer, 1, {1 << 20, 200e-6});
+    }
+    texts[static_cast<std::size_t>(world.rank())] =
+        weft::transport::report_links(world, {{"direct", nullptr}, {"staged", nullptr}}, table);
+  });
+  CHECK(texts[0] ==
+        "links: ranks 0 and 1: 4 KiB direct 4.0, staged 3.0 us; 1 MiB direct 100.0, staged 200.0 us; staged, from 1 "
+        "MiB on direct\n");
+  CHECK(texts[1] == texts[0]);
+  CHECK(texts[2] == texts[0]);
 }
 
 TEST_CASE("automatic: both ends of every pair choose alike, by what was measured, and messages arrive by it") {

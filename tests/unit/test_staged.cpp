@@ -266,6 +266,15 @@ TEST_CASE("staged: what cannot be is refused where it is made") {
     options.buffers_per_channel = 0;
     CHECK_THROWS_WITH_AS(small_staged<>(world, {}, options),
                          "weft::transport::staged: rank 0: 0 buffers per channel; give 2 or more", weft::error);
+    options = {};
+    options.chunk_bytes = 1000;
+    CHECK_THROWS_WITH_AS(
+        small_staged<>(world, {}, options),
+        "weft::transport::staged: rank 0: chunks of 1000 bytes; give 1,024 or more, and a multiple of 64", weft::error);
+    options.chunk_bytes = 4096;
+    small_staged<> larger(world, {}, options);
+    larger.prepare_parts(true, 1, 0, 0);
+    CHECK(larger.buffer_bytes() == 2 * (4096 + 1024));
     CHECK_THROWS_WITH_AS(small_staged<>(world, {}, {.peers = {4}}),
                          "weft::transport::staged: rank 0: there is no rank 4; check the peers", weft::error);
     in_process two(2);

@@ -181,10 +181,8 @@ class pipeline final : private progress_source {
       auto const& facts = schedule::traits_of(each.what);
       if (facts.is_compute)
         compute(each, index);
-      else if (facts.is_post && facts.is_send)
-        send(each, index);
       else if (facts.is_post)
-        receive(each, index);
+        next = post(index);
       else
         other(each, index);
     }
@@ -297,6 +295,23 @@ class pipeline final : private progress_source {
       note_completion(buffer);
       buffer.forget();
     }
+  }
+
+  /// A run of neighbouring posts, which are one group to a transport that has such; returns the index behind it.
+  std::size_t post(std::size_t index) {
+    door_.begin_posts();
+    for (; index < instructions_.size(); ++index) {
+      instruction const& each = instructions_[index];
+      auto const& facts = schedule::traits_of(each.what);
+      if (!facts.is_post) break;
+      where_.set(&each);
+      if (facts.is_send)
+        send(each, index);
+      else
+        receive(each, index);
+    }
+    door_.end_posts();
+    return index;
   }
 
   void receive(instruction const& each, std::size_t index) {

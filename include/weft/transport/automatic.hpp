@@ -8,6 +8,7 @@
 #include <weft/transport/link_table.hpp>
 #include <weft/transport/relay.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -34,10 +35,33 @@ class automatic final : public relay {
         table_(std::move(table)) {
     if (ways_.empty() || ways_.size() > 255)
       fail("it was given " + std::to_string(ways_.size()) + " ways to choose from; give 1 to 255", -1, -1);
+    for (auto const what : {carrier::library, carrier::mpi}) {
+      bool is_there = false;
+      for (auto const& each : ways_)
+        for (int peer = 0; peer < inner.size(); ++peer) is_there = is_there || each.door->carries(peer, memory) == what;
+      if (!is_there) break;
+      if (what == carrier::mpi)
+        fail(
+            "one way is a vendor's library and another one MPI with device memory, which must not be in flight "
+            "together; choose among one of them and transport::staged",
+            -1, -1);
+    }
   }
 
   [[nodiscard]] bool moves_parts(int peer, std::string_view memory) const override {
     return memory == memory_ && table_.best(peer, static_cast<int>(ways_.size()), 0) >= 0;
+  }
+
+  [[nodiscard]] carrier carries(int peer, std::string_view memory) const override {
+    carrier most = carrier::none;
+    for (auto const& each : ways_) most = (std::max)(most, each.door->carries(peer, memory));
+    return most;
+  }
+  void begin_posts() override {
+    for (auto const& each : ways_) each.door->begin_posts();
+  }
+  void end_posts() override {
+    for (auto const& each : ways_) each.door->end_posts();
   }
 
   void prepare_parts(bool is_send, std::size_t most_bytes, int peer, int tag) override {

@@ -14,6 +14,7 @@
 #include <memory>
 #include <new>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 namespace weft::inline v1::transport {
@@ -90,8 +91,11 @@ struct pinned<Kokkos::Experimental::HIPSpace> {
 }  // namespace detail
 
 /// By Kokkos, on an instance of the caller's, better not the one that computes: a copy would wait for its kernels.
-/// Kokkos has no events, so `is_done` waits for the instance: for one chunk, or a few. One rank per process: the launch
-/// lock is not taken.
+/// Kokkos has no events, so `is_done` waits for the instance: for one chunk, or a few.
+///
+/// Launches no kernel: between a device and pinned memory Kokkos asks the device's copy engine, and host memory, where
+/// it might use its threads, is copied without it. So ranks that are threads need no launch lock for it, which a rank
+/// that moves messages between its kernels holds already.
 template <class Space = Kokkos::DefaultExecutionSpace>
 class kokkos_copies {
  public:
@@ -105,24 +109,35 @@ class kokkos_copies {
   [[nodiscard]] host_buffer make_host_buffer(std::size_t bytes) { return host_buffer("weft::chunk", bytes); }
 
   std::uint64_t to_host(void* host, void const* body, std::size_t bytes) {
-    Kokkos::deep_copy(space_, view<Kokkos::HostSpace, unsigned char>(host, bytes),
-                      view<memory_space, unsigned char const>(body, bytes));
+    if constexpr (is_host)
+      copy_here(host, body, bytes);
+    else
+      Kokkos::deep_copy(space_, view<Kokkos::HostSpace, unsigned char>(host, bytes),
+                        view<memory_space, unsigned char const>(body, bytes));
     return ++begun_;
   }
   std::uint64_t to_device(void* body, void const* host, std::size_t bytes) {
-    Kokkos::deep_copy(space_, view<memory_space, unsigned char>(body, bytes),
-                      view<Kokkos::HostSpace, unsigned char const>(host, bytes));
+    if constexpr (is_host)
+      copy_here(body, host, bytes);
+    else
+      Kokkos::deep_copy(space_, view<memory_space, unsigned char>(body, bytes),
+                        view<Kokkos::HostSpace, unsigned char const>(host, bytes));
     return ++begun_;
   }
   [[nodiscard]] bool is_done(std::uint64_t number) {
     if (number > done_) {
-      execution::fence(space_, "weft::chunk");
+      if constexpr (!is_host) execution::fence(space_, "weft::chunk");
       done_ = begun_;
     }
     return true;
   }
 
  private:
+  static constexpr bool is_host = std::is_same_v<memory_space, Kokkos::HostSpace>;
+
+  static void copy_here(void* to, void const* from, std::size_t bytes) {
+    if (bytes > 0) std::memcpy(to, from, bytes);
+  }
   template <class Memory, class Byte, class Data>
   static auto view(Data* data, std::size_t bytes) {
     return Kokkos::View<Byte*, Kokkos::LayoutRight, Memory, Kokkos::MemoryUnmanaged>(static_cast<Byte*>(data), bytes);

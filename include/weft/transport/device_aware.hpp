@@ -29,13 +29,25 @@ class device_aware final : public relay {
   device_aware(endpoint& inner, std::string_view memory, std::vector<int> peers = {})
       : relay(inner),
         memory_(memory),
-        peers_(std::move(peers)) {
+        peers_(std::move(peers)),
+        is_host_(memory_ == "Host") {
+    for (int peer = 0; peer < inner.size() && !is_host_; ++peer)
+      if (moves_parts(peer, memory) && inner.carries(peer, memory) == carrier::library)
+        throw error("weft::transport::device_aware: rank " + std::to_string(inner.global_rank(inner.rank())) +
+                        ": bodies to rank " + std::to_string(inner.global_rank(peer)) +
+                        " go by a vendor's library already, and MPI with device memory must not be in flight beside "
+                        "it; give one of them, or transport::staged",
+                    {.rank = inner.global_rank(inner.rank()), .peer = inner.global_rank(peer)});
     grow(16);
   }
   ~device_aware() override = default;
 
   [[nodiscard]] bool moves_parts(int peer, std::string_view memory) const override {
     return memory == memory_ && (peers_.empty() || std::find(peers_.begin(), peers_.end(), peer) != peers_.end());
+  }
+  [[nodiscard]] carrier carries(int peer, std::string_view memory) const override {
+    if (!moves_parts(peer, memory)) return inner().carries(peer, memory);
+    return is_host_ ? carrier::host : carrier::mpi;
   }
   void prepare_parts(bool, std::size_t, int, int) override { grow(1); }
 
@@ -118,6 +130,7 @@ class device_aware final : public relay {
 
   std::string memory_;
   std::vector<int> peers_;
+  bool is_host_;  // as Kokkos calls it
   std::vector<std::unique_ptr<pair>> owned_;
   pair* free_ = nullptr;
   std::size_t received_ = 0;

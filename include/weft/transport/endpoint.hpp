@@ -36,6 +36,14 @@ struct message_parts {
 using outgoing_parts = message_parts<void const>;
 using incoming_parts = message_parts<void>;  ///< `body_bytes`: the most that may come
 
+/// What takes a body from one memory to another.
+enum class carrier : std::uint8_t {
+  none,
+  host,    ///< host memory alone: what MPI was made for
+  mpi,     ///< MPI, which is handed pointers to a device's memory
+  library  ///< the device vendor's library, as NCCL
+};
+
 /// What a transport's library can sum.
 enum class summand : std::uint8_t { f32, f64 };
 
@@ -90,6 +98,17 @@ class endpoint {
     static_cast<void>(peer), static_cast<void>(memory);
     return false;
   }
+
+  /// What those bodies go by. The libraries of vendors and an MPI that is handed device memory must not be in flight
+  /// together: each may wait for the device's other work, and so for the other one.
+  [[nodiscard]] virtual carrier carries(int peer, std::string_view memory) const {
+    return moves_parts(peer, memory) ? carrier::host : carrier::none;
+  }
+
+  /// Around posts that belong together: those that stand next to each other in the program. For libraries to which a
+  /// group of posts is one thing, which begins and ends as a whole (NCCL). Must not be nested; no test in between.
+  virtual void begin_posts() {}
+  virtual void end_posts() {}
 
   /// Announces messages of one direction, peer and tag with bodies of at most `most_bytes`, the same at both ends: what
   /// they need is allocated here and not at the posts. Does not communicate.

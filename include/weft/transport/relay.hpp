@@ -32,6 +32,11 @@ class relay : public endpoint {
   [[nodiscard]] bool moves_parts(int peer, std::string_view memory) const override {
     return inner_.moves_parts(peer, memory);
   }
+  [[nodiscard]] carrier carries(int peer, std::string_view memory) const override {
+    return inner_.carries(peer, memory);
+  }
+  void begin_posts() override { inner_.begin_posts(); }
+  void end_posts() override { inner_.end_posts(); }
   void prepare_parts(bool is_send, std::size_t most_bytes, int peer, int tag) override {
     inner_.prepare_parts(is_send, most_bytes, peer, tag);
   }

@@ -25,7 +25,8 @@ namespace weft::inline v1::transport {
 struct staged_options {
   std::vector<int> peers = {};           ///< between which and this rank messages are staged; empty: all
   std::vector<endpoint*> channels = {};  ///< more doors between the same ranks, each with a communicator of its own
-  int buffers_per_channel = 2;           ///< of ChunkBytes each, for every direction, peer and tag
+  int buffers_per_channel = 2;           ///< of a chunk each, for every direction, peer and tag
+  std::size_t chunk_bytes = 0;           ///< where the number comes at run time; 0: ChunkBytes
 };
 
 /// Boundary messages between memories that neither the host nor MPI may read, by way of the host, in chunks:
@@ -53,9 +54,12 @@ class staged final : public relay {
 
   explicit staged(endpoint& inner, Copies copies = Copies(), staged_options options = {})
       : relay(inner),
-        copies_(std::move(copies)),
         peers_(std::move(options.peers)),
-        buffers_per_channel_(options.buffers_per_channel) {
+        buffers_per_channel_(options.buffers_per_channel),
+        chunk_bytes_(options.chunk_bytes == 0 ? ChunkBytes : options.chunk_bytes),
+        copies_(std::move(copies)) {
+    require(chunk_bytes_ >= 1024 && chunk_bytes_ % 64 == 0, "chunks of " + std::to_string(chunk_bytes_) + " bytes",
+            "give 1,024 or more, and a multiple of 64");
     channels_.push_back(&inner);
     for (endpoint* const each : options.channels) channels_.push_back(each);
     for (endpoint const* const each : channels_)
@@ -70,6 +74,10 @@ class staged final : public relay {
   [[nodiscard]] bool moves_parts(int peer, std::string_view memory) const override {
     return memory == copies_.memory() &&
            (peers_.empty() || std::find(peers_.begin(), peers_.end(), peer) != peers_.end());
+  }
+
+  [[nodiscard]] carrier carries(int peer, std::string_view memory) const override {
+    return moves_parts(peer, memory) ? carrier::host : inner().carries(peer, memory);
   }
 
   void prepare_parts(bool is_send, std::size_t most_bytes, int peer, int tag) override {
@@ -143,7 +151,7 @@ class staged final : public relay {
   link& link_of(bool is_send, int peer, int tag) {
     require(peer >= 0 && peer < inner().size(), "there is no rank " + std::to_string(peer), "check the placement");
     auto& found = links_[key{peer, tag, is_send}];
-    if (!found) found = std::make_unique<link>(channels_, copies_, pool_, ChunkBytes, depth(), is_send, peer, tag);
+    if (!found) found = std::make_unique<link>(channels_, copies_, pool_, chunk_bytes_, depth(), is_send, peer, tag);
     return *found;
   }
 
@@ -157,10 +165,11 @@ class staged final : public relay {
     return made;
   }
 
-  Copies copies_;
-  detail::chunk_pool<Copies> pool_{copies_, ChunkBytes + detail::start_bytes};
   std::vector<int> peers_;
   int buffers_per_channel_;
+  std::size_t chunk_bytes_;
+  Copies copies_;
+  detail::chunk_pool<Copies> pool_{copies_, chunk_bytes_ + detail::start_bytes};
   std::vector<endpoint*> channels_;
   std::map<key, std::unique_ptr<link>> links_;
   std::size_t received_ = 0;

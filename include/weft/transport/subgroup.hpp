@@ -58,6 +58,11 @@ class subgroup final : public endpoint {
   [[nodiscard]] bool moves_parts(int peer, std::string_view memory) const override {
     return parent_.moves_parts(of_parent(peer), memory);
   }
+  [[nodiscard]] carrier carries(int peer, std::string_view memory) const override {
+    return parent_.carries(of_parent(peer), memory);
+  }
+  void begin_posts() override { parent_.begin_posts(); }
+  void end_posts() override { parent_.end_posts(); }
   void prepare_parts(bool is_send, std::size_t most_bytes, int peer, int tag) override {
     parent_.prepare_parts(is_send, most_bytes, checked(peer, tag), tag);
   }
