@@ -9,6 +9,7 @@
 #include <weft/execution/blas.hpp>
 #include <weft/execution/blas_reduced.hpp>
 #include <weft/execution/build_facts.hpp>
+#include <weft/execution/column_team.hpp>
 #include <weft/execution/device.hpp>
 #include <weft/execution/kokkos.hpp>
 #include <weft/execution/lanes.hpp>

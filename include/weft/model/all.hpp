@@ -15,6 +15,7 @@
 #include <weft/model/cross_entropy.hpp>
 #include <weft/model/dropout.hpp>
 #include <weft/model/embedding.hpp>
+#include <weft/model/embedding_scatter.hpp>
 #include <weft/model/fused_attention.hpp>
 #include <weft/model/gelu.hpp>
 #include <weft/model/gpt2.hpp>

@@ -6,6 +6,7 @@
 #include <weft/execution/kokkos.hpp>
 #include <weft/execution/reduced.hpp>
 #include <weft/model/dropout.hpp>
+#include <weft/model/embedding_scatter.hpp>
 #include <weft/model/gpt_size.hpp>
 #include <weft/model/layer_context.hpp>
 #include <weft/parameters/parameter_descriptor.hpp>
@@ -45,31 +46,6 @@ struct embed {
     } else {
       WEFT_INDEPENDENT
       for (std::int64_t c = begin; c < end; ++c) to[c] = token[c];
-    }
-  }
-};
-
-/// grad_table[row of token r] += grad[r], tokens ascending: parallel over columns alone, so without atomics, and with
-/// the same bits every time. Row of token r: its id, or its position where `ids` is null.
-template <class Real>
-struct scatter_rows {
-  static constexpr char const* label = "weft::embedding_scatter";
-  std::int32_t const* ids;
-  Real const* grad;
-  execution::wide<Real>* grad_table;
-  std::int64_t rows;
-  std::int64_t length;
-  execution::column_cut cut;
-
-  KOKKOS_INLINE_FUNCTION void operator()(std::int64_t piece) const {
-    std::int64_t const begin = cut.begin(piece);
-    std::int64_t const end = cut.end(piece);
-    for (std::int64_t r = 0; r < rows; ++r) {
-      std::int64_t const row = ids != nullptr ? ids[r] : r % length;
-      Real const* WEFT_RESTRICT const from = grad + r * cut.columns;
-      execution::wide<Real>* WEFT_RESTRICT const to = grad_table + row * cut.columns;
-      WEFT_INDEPENDENT
-      for (std::int64_t c = begin; c < end; ++c) to[c] += execution::widen(from[c]);
     }
   }
 };
@@ -138,12 +114,10 @@ struct embedding {
                               std::byte* /*saved*/, std::byte* /*kept*/) {
     arena workspace = context.workspace;
     Real const* const grad = dropout::backward(context, 0, Size.width, grad_out, workspace);
-    auto const cut = execution::cut_columns(context.space(), Size.width);
-    for (int table = 0; table < 2; ++table)
-      execution::for_each(
-          context.space(), cut.pieces(),
-          kernels::scatter_rows<Real>{table == 0 ? context.inputs : nullptr, grad, context.parameters.gradient[table],
-                                      context.tokens(), context.size.sequence_length, cut});
+    auto const& gradient = context.parameters.gradient;
+    embedding_scatter::tokens(context.space(), context.tokens(), Size.width, context.inputs, grad, gradient[0]);
+    embedding_scatter::positions(context.space(), context.tokens(), Size.width, context.size.sequence_length, grad,
+                                 gradient[1]);
   }
 };
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <weft/config.hpp>
+#include <weft/execution/column_team.hpp>
 #include <weft/execution/kokkos.hpp>
 #include <weft/execution/math.hpp>
 #include <weft/execution/reduced.hpp>
@@ -126,10 +127,12 @@ struct norm_backward {
   }
 };
 
-/// dw[c] += dy xhat and db[c] += dy, rows ascending.
+/// dw[c] += dy xhat and db[c] += dy; on hosts rows ascending.
 template <class Real>
 struct norm_weights {
   static constexpr char const* label = "weft::layer_norm_weights";
+  using number = execution::wide<Real>;
+  static constexpr int sums = 2;
   Real const* in;
   execution::wide<Real> const* mean;
   execution::wide<Real> const* rstd;
@@ -156,6 +159,13 @@ struct norm_weights {
       }
     }
   }
+
+  KOKKOS_INLINE_FUNCTION void add(std::int64_t row, std::int64_t column, number* to) const {
+    number const dy = execution::widen(grad_out[row * cut.columns + column]);
+    to[0] += dy * ((execution::widen(in[row * cut.columns + column]) - mean[row]) * rstd[row]);
+    to[1] += dy;
+  }
+  KOKKOS_INLINE_FUNCTION number* target(int which) const { return which == 0 ? grad_weight : grad_bias; }
 };
 
 }  // namespace kernels
@@ -188,8 +198,8 @@ struct layer_norm {
                               Real const* grad_out, execution::wide<Real>* grad_weight,
                               execution::wide<Real>* grad_bias) {
     auto const cut = execution::cut_columns(context.space(), columns);
-    execution::for_each(context.space(), cut.pieces(),
-                        kernels::norm_weights<Real>{in, mean, rstd, grad_out, grad_weight, grad_bias, rows, cut});
+    execution::for_each_column(
+        context.space(), kernels::norm_weights<Real>{in, mean, rstd, grad_out, grad_weight, grad_bias, rows, cut});
   }
 };
 

@@ -4,6 +4,7 @@
 
 #include <weft/config.hpp>
 #include <weft/execution/blas.hpp>
+#include <weft/execution/column_team.hpp>
 #include <weft/execution/kokkos.hpp>
 #include <weft/execution/reduced.hpp>
 #include <weft/model/layer_context.hpp>
@@ -44,10 +45,12 @@ struct fill_rows {
   }
 };
 
-/// sum[c] += data[r][c], r ascending.
+/// sum[c] += data[r][c]; on hosts r ascending.
 template <class Real>
 struct add_columns {
   static constexpr char const* label = "weft::bias_gradient";
+  using number = execution::wide<Real>;
+  static constexpr int sums = 1;
   Real const* data;
   execution::wide<Real>* sum;
   std::int64_t rows;
@@ -63,6 +66,11 @@ struct add_columns {
       for (std::int64_t c = begin; c < end; ++c) to[c] += execution::widen(from[c]);
     }
   }
+
+  KOKKOS_INLINE_FUNCTION void add(std::int64_t row, std::int64_t column, number* to) const {
+    to[0] += execution::widen(data[row * cut.columns + column]);
+  }
+  KOKKOS_INLINE_FUNCTION number* target(int) const { return sum; }
 };
 
 }  // namespace kernels
@@ -116,7 +124,7 @@ struct linear {
                                                    outputs, rows, 1, {in, inputs}, {grad_out, outputs}, 1,
                                                    {grad_weight, outputs});
     auto const cut = execution::cut_columns(context.space(), outputs);
-    execution::for_each(context.space(), cut.pieces(), kernels::add_columns<Real>{grad_out, grad_bias, rows, cut});
+    execution::for_each_column(context.space(), kernels::add_columns<Real>{grad_out, grad_bias, rows, cut});
     context.stage.progress();
   }
 };

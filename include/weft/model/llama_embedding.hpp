@@ -5,6 +5,7 @@
 #include <weft/config.hpp>
 #include <weft/execution/kokkos.hpp>
 #include <weft/model/embedding.hpp>
+#include <weft/model/embedding_scatter.hpp>
 #include <weft/model/layer_context.hpp>
 #include <weft/model/llama_size.hpp>
 #include <weft/parameters/parameter_descriptor.hpp>
@@ -63,10 +64,8 @@ struct llama_embedding {
   template <class Real, class Space>
   static void backward_weight(layer_context<Real, Space> const& context, Real const* /*in*/, Real const* grad_out,
                               std::byte* /*saved*/, std::byte* /*kept*/) {
-    auto const cut = execution::cut_columns(context.space(), Size.width);
-    execution::for_each(context.space(), cut.pieces(),
-                        kernels::scatter_rows<Real>{context.inputs, grad_out, context.parameters.gradient[0],
-                                                    context.tokens(), context.size.sequence_length, cut});
+    embedding_scatter::tokens(context.space(), context.tokens(), Size.width, context.inputs, grad_out,
+                              context.parameters.gradient[0]);
   }
 };
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <weft/config.hpp>
+#include <weft/execution/column_team.hpp>
 #include <weft/execution/kokkos.hpp>
 #include <weft/execution/math.hpp>
 #include <weft/execution/reduced.hpp>
@@ -99,10 +100,12 @@ struct rms_norm_backward {
   }
 };
 
-/// dw[c] += dy xhat, rows ascending.
+/// dw[c] += dy xhat; on hosts rows ascending.
 template <class Real>
 struct rms_norm_weights {
   static constexpr char const* label = "weft::rms_norm_weights";
+  using number = execution::wide<Real>;
+  static constexpr int sums = 1;
   Real const* in;
   execution::wide<Real> const* rstd;
   Real const* grad_out;
@@ -122,6 +125,12 @@ struct rms_norm_weights {
       for (std::int64_t c = begin; c < end; ++c) dw[c] += execution::widen(dy[c]) * (execution::widen(x[c]) * scale);
     }
   }
+
+  KOKKOS_INLINE_FUNCTION void add(std::int64_t row, std::int64_t column, number* to) const {
+    std::int64_t const at = row * cut.columns + column;
+    to[0] += execution::widen(grad_out[at]) * (execution::widen(in[at]) * rstd[row]);
+  }
+  KOKKOS_INLINE_FUNCTION number* target(int) const { return grad_weight; }
 };
 
 }  // namespace kernels
@@ -152,8 +161,8 @@ struct rms_norm {
                               Real const* in, execution::wide<Real> const* rstd, Real const* grad_out,
                               execution::wide<Real>* grad_weight) {
     auto const cut = execution::cut_columns(context.space(), columns);
-    execution::for_each(context.space(), cut.pieces(),
-                        kernels::rms_norm_weights<Real>{in, rstd, grad_out, grad_weight, rows, cut});
+    execution::for_each_column(context.space(),
+                               kernels::rms_norm_weights<Real>{in, rstd, grad_out, grad_weight, rows, cut});
   }
 };
 
