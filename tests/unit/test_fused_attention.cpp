@@ -12,6 +12,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 using namespace layer_fixture;
