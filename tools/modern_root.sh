@@ -11,6 +11,9 @@
 #                                                and the working folder; $WEFT_MODERN_OUT is /out
 #   tools/modern_root.sh drop                    deletes it
 #
+# With --hip before make or run, the root has AMD's compiler too (hipcc, 62 MB to download, 320 MB on disk), and hipBLAS's
+# and RCCL's headers with hipBLAS's library unpacked under /opt/weft-hip: what compiling for HIP wants, not what running does.
+#
 # Needs to be root, mmdebstrap (or an apt-get that can install it), and a Debian mirror among the machine's apt sources,
 # whose packages are checked by signature as always.
 #
@@ -28,6 +31,11 @@ packages=(g++ cmake ninja-build ccache mpich libmpich-dev openmpi-bin libopenmpi
   doctest-dev libbenchmark-dev nlohmann-json3-dev libcli11-dev libtomlplusplus-dev libxxhash-dev python3)
 # Another stamp is another root: count up when what is done below to the packages changes.
 stamp="1 ${packages[*]}"
+
+hip_packages=(hipcc)
+hip_unpacked=(libhipblas-dev libhipblas2 libhipblas-common-dev librccl-dev)
+hip_stamp="1 ${hip_packages[*]} ${hip_unpacked[*]}"
+with_hip=no
 
 say() { printf '[modern root] %s\n' "$*" >&2; }
 lack() {
@@ -118,14 +126,38 @@ make_root() {
   say "made in $((SECONDS - begin)) s, $(du -smx "$root" | cut -f1) MB"
 }
 
+add_hip() {
+  [ "$(cat "$root/etc/weft.hip.stamp" 2>/dev/null)" = "$hip_stamp" ] && return 0
+  local begin=$SECONDS log=$out/hip-root.log
+  say "adding hipcc and hipBLAS (log: $log)"
+  # Unpacked, since hipBLAS depends on rocBLAS, 281 MB to download, of which nothing is compiled.
+  inside sh -c '
+    set -e
+    export DEBIAN_FRONTEND=noninteractive
+    apt-get -q -o Acquire::Check-Valid-Until=false update
+    apt-get -q -y -o APT::Install-Recommends=false install $1
+    rm -rf /opt/weft-hip
+    mkdir -p /opt/weft-hip
+    cd /opt/weft-hip
+    apt-get -q -o APT::Sandbox::User= download $2
+    for package in *.deb; do dpkg -x "$package" .; done
+    rm ./*.deb
+    apt-get clean' sh "${hip_packages[*]}" "${hip_unpacked[*]}" >"$log" 2>&1 ||
+    lack "the mirror does not give hipcc and hipBLAS (see $log)"
+  printf '%s' "$hip_stamp" >"$root/etc/weft.hip.stamp"
+  say "added in $((SECONDS - begin)) s, $(du -smx "$root" | cut -f1) MB now"
+}
+
 make_root_alone() { # one at a time: others wait, then find it made
   mkdir -p "$out" "$(dirname "$root")"
   exec 9>"$root.lock"
   flock 9
   make_root
+  [ "$with_hip" = no ] || add_hip
   exec 9>&-
 }
 
+[ "${1:-}" != --hip ] || { with_hip=yes && shift; }
 case ${1:-} in
   make) make_root_alone ;;
   run)
@@ -136,7 +168,7 @@ case ${1:-} in
     ;;
   drop) rm -rf --one-file-system "$root" "$root.new" "$root.lock" ;;
   *)
-    sed -n '5,22p' "${BASH_SOURCE[0]}"
+    sed -n '5,25p' "${BASH_SOURCE[0]}"
     exit 2
     ;;
 esac

@@ -2,34 +2,29 @@
 # SPDX-FileCopyrightText: 2026 The weft authors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# tests/device/cuda.sh: compiles every kernel of weft to sm_90 machine code. No GPU is needed; nothing runs.
+# tests/device/cuda.sh [--update]: compiles every device source of weft to sm_90 machine code. No GPU is needed; nothing
+# runs.
 #
-# Needs nvcc with cuBLAS's headers, and Kokkos's headers with the CUDA backend: an installed Kokkos 5, or Debian's
-# libkokkos-dev, which is downloaded (0.6 MB, and 11 MB of package index) and unpacked, not installed; the overlay beside
-# this script turns its host-only configuration into one for CUDA.
+# Needs nvcc with cuBLAS's headers, MPI's headers, and Kokkos's headers with the CUDA backend: an installed Kokkos 5, or
+# Debian's libkokkos-dev, which is downloaded (0.6 MB, and 11 MB of package index) and unpacked, not installed; the overlay
+# beside this script turns its host-only configuration into one for CUDA.
 #
 # Checks: the code compiles, with calls of host functions in kernels as errors; every functor that the headers launch is
-# among the kernels; each is in the machine code; the objects leave open only what Kokkos's own library, CUDA, the BLAS
-# libraries and the system define; and a kernel that calls a host function is refused.
-# Writes <build>/device/cuda_kernels.txt: every kernel with its registers, stack and spills.
+# among the kernels, and each is in the machine code; none is gone from tests/device/kernels_sm_90.txt, none spills without
+# a reason in spills.txt; the objects leave open only what Kokkos's own library, CUDA, the BLAS libraries and the system
+# define; and a kernel that calls a host function is refused. With --update the list is written anew.
 #
 # Exit: 0 good, 1 a check failed, 75 a tool could not be had and nothing was checked.
-# Environment: WEFT_BUILD_DIR (build), WEFT_KOKKOS_INCLUDE (folder of Kokkos_Core.hpp), WEFT_CUDA_ARCH (sm_90).
+# Environment: WEFT_BUILD_DIR (build), WEFT_KOKKOS_INCLUDE (folder of Kokkos_Core.hpp), WEFT_CUDA_ARCH (sm_90), WEFT_JOBS.
 set -euo pipefail
-here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-root=$(cd "$here/../.." && pwd)
+# shellcheck source=tests/device/common.sh
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 out=${WEFT_BUILD_DIR:-$root/build}/device
 arch=${WEFT_CUDA_ARCH:-sm_90}
 cache=${XDG_CACHE_HOME:+$XDG_CACHE_HOME/weft}
 cache=${cache:-$out}
+begin=$SECONDS
 mkdir -p "$out" "$cache"
-
-say() { printf '[cuda] %s\n' "$*"; }
-fail() { say "FAILED: $*"; exit 1; }
-lack() {
-  say "NOT CHECKED: $*"
-  exit 75
-}
 
 # --- tools ------------------------------------------------------------------------------------------------------------
 nvcc=$(command -v nvcc || true)
@@ -90,118 +85,58 @@ has_cuda_headers "$kokkos" || lack "$kokkos has no Kokkos headers with the CUDA 
 version=$(awk '$1 == "#define" && $2 == "KOKKOS_VERSION" { print $3 }' "$kokkos/KokkosCore_config.h")
 say "$("$nvcc" --version | grep -o 'release [0-9.]*'), Kokkos ${version:-?}, $arch"
 
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-compile() { # compile <source> <object or ptx> [flag]...
+mpi=$(mpicxx -show 2>/dev/null | grep -o '[-]I[^ ]*' | tr '\n' ' ' || true)
+[ -n "$mpi" ] || lack "no mpicxx; install libmpich-dev"
+
+# Each object's pieces lie in a folder of its own: two sources may not share them.
+compile() { # compile <source> <object> [flag]...
   local source=$1 target=$2
   shift 2
-  "$nvcc" -std=c++20 -x cu --extended-lambda "-arch=$arch" --fmad=false -Werror cross-execution-space-call \
-    -Xcompiler -ffp-contract=off -I"$root/include" -isystem "$here/kokkos_cuda_overlay" -isystem "$kokkos" \
-    "$@" "$here/$source" -o "$target"
+  mkdir -p "$target.pieces"
+  # shellcheck disable=SC2086 # include flags
+  "$nvcc" -std=c++20 -x cu --extended-lambda --expt-relaxed-constexpr "-arch=$arch" --fmad=false \
+    -Werror cross-execution-space-call -Xptxas -v --keep --keep-dir "$target.pieces" -Xcompiler -ffp-contract=off \
+    -I"$root/include" -I"$root/tests" -isystem "$here/kokkos_overlay" -isystem "$kokkos" ${mpi//-I/-isystem } \
+    "$@" -c "$source" -o "$target"
 }
 
-# --- compile ----------------------------------------------------------------------------------------------------------
-for real in float double; do
-  mkdir -p "$work/$real"
-  compile cuda_kernels.cu "$work/$real.o" -c "-DWEFT_TEST_REAL=$real" -Xptxas -v --keep --keep-dir "$work/$real" \
-    >"$out/cuda_$real.log" 2>&1 &
-  eval "job_$real=\$!"
-done
-compiled=yes
-for real in float double; do
-  job=job_$real
-  wait "${!job}" || {
-    grep -vE '^ptxas|^ +[0-9]+ bytes' "$out/cuda_$real.log" | head -n 40
-    compiled=no
-  }
-done
-[ "$compiled" = yes ] || fail "the kernels do not compile for $arch (logs in $out)"
+compile_all "$out/objects"
+say "compiled in $((SECONDS - begin)) s"
 
 # --- kernels, their registers and spills ------------------------------------------------------------------------------
-cat "$out/cuda_float.log" "$out/cuda_double.log" | awk '
+cat "$out"/objects/*.log | awk '
   /Compiling entry function/ { match($0, /_Z[A-Za-z0-9_]+/); name = substr($0, RSTART, RLENGTH) }
-  /bytes stack frame/ { stack = $1; stores = $5; loads = $9 }
-  /Used [0-9]+ registers/ { match($0, /Used [0-9]+/); print name, substr($0, RSTART + 5, RLENGTH - 5), stack, stores, loads }
-' | sort -u >"$work/mangled"
-[ -s "$work/mangled" ] || fail "the compiler listed no kernel"
-: >"$work/names"
-for real in float double; do
-  for cubin in "$work/$real"/*.cubin; do
-    readelf -sW "$cubin" | awk '$4 == "FUNC" { print $NF }' >>"$work/names"
-  done
-done
-while read -r name _; do
-  grep -qxF "$name" "$work/names" || fail "no machine code for $(c++filt "$name")"
-done <"$work/mangled"
-# Kokkos::Impl::...ParallelFor<FUNCTOR, Kokkos::RangePolicy<...>...>: FUNCTOR is what one wants to read. Reductions have
-# ParallelReduce<Kokkos::Impl::CombinedFunctorReducer<FUNCTOR, ...>...>.
-while read -r name registers stack stores loads; do
-  functor=$(c++filt "$name" | sed -E 's/.*Parallel(For|Reduce|Scan)<//; s/^Kokkos::Impl::CombinedFunctorReducer<//; s/, Kokkos::(RangePolicy|Impl::FunctorAnalysis).*//; s/weft::v[0-9]+::/weft::/g')
-  case $functor in weft::*) printf '%4d %6d %6d %6d  %s\n' "$registers" "$stack" "$stores" "$loads" "$functor" ;; esac
-done <"$work/mangled" | sed -E 's/Kokkos::View<([a-z ]+)[*].*/View<\1*>>/' | sort -k5 -u >"$work/table"
-{
-  printf '# kernels of weft, %s, Kokkos %s, %s\n' "$arch" "${version:-?}" "$("$nvcc" --version | grep -o 'V[0-9.]*$')"
-  printf '# registers, bytes of stack, spilled stores, spilled loads, functor\n'
-  cat "$work/table"
-} >"$out/cuda_kernels.txt"
-cat "$out/cuda_kernels.txt"
-say "$(wc -l <"$work/table") kernels of weft, $(($(wc -l <"$work/mangled") - $(wc -l <"$work/table"))) of Kokkos's copies and fills"
-
-# --- none forgotten: every struct with operator()(std::int64_t) of these folders ------------------------------------------
-missing=0
-expected=0
-while read -r functor; do
-  expected=$((expected + 1))
-  grep -qE "::$functor(<| |\$)" "$work/table" || {
-    say "not compiled: $functor; instantiate it in cuda_kernels.cu"
-    missing=$((missing + 1))
-  }
-done < <(awk '
-  /^ *(struct|class) [a-z_0-9]+/ { match($0, /(struct|class) [a-z_0-9]+/); name = substr($0, RSTART, RLENGTH); sub(/.* /, "", name) }
-  /KOKKOS_(FORCE)?INLINE_FUNCTION void operator\(\)\(std::int64_t/ { print name }
-' "$root"/include/weft/{execution,parameters,model,train}/*.hpp | sort -u)
-[ "$expected" -gt 0 ] || fail "no functor was found in the headers"
-[ "$missing" -eq 0 ] || fail "$missing of $expected functors"
-say "all $expected functors of execution, parameters, model and train are there"
+  /bytes stack frame/ { stack = $1; spilled = $5 + $9 }
+  /Used [0-9]+ registers/ { match($0, /Used [0-9]+/); print name, substr($0, RSTART + 5, RLENGTH - 5), "-", stack, spilled }
+' | LC_ALL=C sort -u >"$out/mangled"
+[ -s "$out/mangled" ] || fail "the compiler listed no kernel"
+for cubin in "$out"/objects/*.pieces/*.cubin; do
+  readelf -sW "$cubin" | awk '$4 == "FUNC" { print $NF }'
+done | LC_ALL=C sort -u >"$out/names"
+cut -d' ' -f1 "$out/mangled" | LC_ALL=C sort -u | comm -23 - "$out/names" | c++filt >"$out/without_code"
+[ ! -s "$out/without_code" ] || fail "no machine code for $(head -n 1 "$out/without_code")"
+rm -rf "$out"/objects/*.pieces
+tabulate <"$out/mangled" >"$out/table_$arch"
+check_none_forgotten "$out/table_$arch"
+check_table "$arch" "$out/table_$arch" "nvcc $("$nvcc" --version | grep -o 'V[0-9.]*$'), Kokkos ${version:-?}"
+[ "$update" = no ] || cp "$out/kernels_$arch.txt" "$here/"
 
 # --- open symbols -------------------------------------------------------------------------------------------------------
 defined() { nm -D --defined-only "$1" 2>/dev/null | awk '{ print $NF }' | sed 's/@.*//'; }
-{
-  for library in libc.so.6 libm.so.6 libstdc++.so.6 libgcc_s.so.1; do
-    path=$(g++ -print-file-name="$library")
-    [ -e "$path" ] || fail "$library was not found"
-    defined "$path"
-  done
-  for library in libcudart.so libcublas.so; do
-    path=$(ls "$toolkit"/lib64/$library* "$toolkit"/targets/*/lib/$library* 2>/dev/null | head -n 1 || true)
-    [ -n "$path" ] || lack "$library was not found in $toolkit"
-    defined "$path"
-  done
-  nm --defined-only "$toolkit"/lib64/libcudart_static.a 2>/dev/null | awk '{ print $NF }'
-  printf '%s\n' _GLOBAL_OFFSET_TABLE_ __dso_handle atexit
-  nm --defined-only "$work/float.o" "$work/double.o" | awk '{ print $NF }'
-} | sort -u >"$work/known"
-nm -u "$work/float.o" "$work/double.o" | awk 'NF == 2 { print $2 }' | sort -u | comm -23 - "$work/known" | c++filt | sort -u >"$work/open"
-# The host's BLAS is asked for its name, wherever stages live.
-sed -i -E '/^(cblas|openblas)_/d' "$work/open"
-if grep -vE '^((vtable|typeinfo|typeinfo name|VTT|guard variable) for )?(Kokkos|desul)::' "$work/open" >"$work/foreign"; then
-  head -n 20 "$work/foreign"
-  fail "symbols that neither Kokkos, CUDA, cuBLAS nor the system define"
-fi
-[ -s "$work/open" ] || fail "no symbol of Kokkos is open, which cannot be; the check is broken"
-say "$(wc -l <"$work/open") open symbols, all of Kokkos's own library"
+for library in libc.so.6 libm.so.6 libstdc++.so.6 libgcc_s.so.1; do
+  path=$(g++ -print-file-name="$library")
+  [ -e "$path" ] || fail "$library was not found"
+  defined "$path"
+done >"$out/known"
+for library in libcudart.so libcublas.so libnccl.so; do
+  # shellcheck disable=SC2012 # the first of two places
+  path=$(ls "$toolkit"/lib64/$library* "$toolkit"/targets/*/lib/$library* /usr/lib/*/$library* 2>/dev/null | head -n 1 || true)
+  [ -n "$path" ] || { [ "$library" = libnccl.so ] && continue; }
+  [ -n "$path" ] || lack "$library was not found in $toolkit"
+  defined "$path"
+done >>"$out/known"
+nm --defined-only "$toolkit"/lib64/libcudart_static.a 2>/dev/null | awk '{ print $NF }' >>"$out/known"
+check_open_symbols "$out/known" '^((vtable|typeinfo|typeinfo name|VTT|guard variable) for )?(Kokkos|desul)::|^MPIX?_' "$out"/objects/*.o
 
-# --- a host call in a kernel --------------------------------------------------------------------------------------------
-compile cuda_refused.cu "$work/good.ptx" -ptx >"$work/good.log" 2>&1 || {
-  cat "$work/good.log"
-  fail "cuda_refused.cu does not compile without its host call"
-}
-if compile cuda_refused.cu "$work/bad.ptx" -ptx -DWEFT_TEST_HOST_CALL >"$work/bad.log" 2>&1; then
-  fail "a kernel that calls a host function was accepted"
-fi
-grep -q 'only_the_host_has_this' "$work/bad.log" || {
-  cat "$work/bad.log"
-  fail "the host call was refused for another reason"
-}
-say "a kernel that calls a host function is refused"
-say "PASSED; the list is in $out/cuda_kernels.txt"
+check_refused "$out"
+say "PASSED in $((SECONDS - begin)) s; the list is in $out/kernels_$arch.txt"

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 // A kernel that calls what only the host has; without the call it must compile, with it (WEFT_TEST_HOST_CALL) it must
-// not: cuda.sh would otherwise prove nothing of the kernels that it compiles.
+// not: cuda.sh and hip.sh would otherwise prove nothing of the kernels that they compile.
 #include <weft/execution/kokkos.hpp>
 
 #include <cstdint>
@@ -22,4 +22,6 @@ struct kernel {
   }
 };
 
-void launch(Kokkos::Cuda const& space, double* out) { weft::execution::for_each(space, 1, kernel{out}); }
+void launch(Kokkos::DefaultExecutionSpace const& space, double* out) {
+  weft::execution::for_each(space, 1, kernel{out});
+}

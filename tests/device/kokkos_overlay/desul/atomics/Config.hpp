@@ -4,4 +4,8 @@
 #include_next <desul/atomics/Config.hpp>
 
 #undef DESUL_ATOMICS_ENABLE_OPENMP
+#if defined(__HIPCC__)
+#define DESUL_ATOMICS_ENABLE_HIP
+#else
 #define DESUL_ATOMICS_ENABLE_CUDA
+#endif

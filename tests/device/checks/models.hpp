@@ -1,0 +1,29 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <weft/model/gpt2.hpp>
+#include <weft/model/llama.hpp>
+#include <weft/model/model_stage.hpp>
+#include <weft/parameters/parameter_store.hpp>
+
+#include <Kokkos_Core.hpp>
+
+/// What the programs of this folder run on whatever Kokkos was built for, and the two models that they share; the
+/// stages are compiled in sources of their own, so each kernel is compiled once.
+namespace device_checks {
+
+using space = Kokkos::DefaultExecutionSpace;
+using memory = space::memory_space;
+
+using gpt2 =
+    weft::model::gpt2<weft::model::gpt_size{.vocabulary = 31, .positions = 12, .width = 16, .heads = 2, .blocks = 5}>;
+using llama = weft::model::llama<weft::model::llama_size{
+    .vocabulary = 31, .positions = 12, .width = 16, .heads = 4, .kv_heads = 2, .hidden = 24, .blocks = 5}>;
+
+}  // namespace device_checks
+
+extern template class weft::model::model_stage<device_checks::gpt2, float, device_checks::space>;
+extern template class weft::model::model_stage<device_checks::llama, float, device_checks::space>;
+extern template class weft::model::model_stage<device_checks::gpt2, double, device_checks::space>;
+extern template class weft::model::model_stage<device_checks::llama, double, device_checks::space>;
