@@ -101,6 +101,7 @@ check_table() {
   # shellcheck disable=SC2154 # out is the caller's
   local arch=$1 table=$2 kept="$here/kernels_$1.txt" new="$out/kernels_$1.txt" bad=0 line
   {
+    printf '# SPDX-FileCopyrightText: 2026 The weft authors\n# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception\n#\n'
     printf '# kernels of weft, %s, %s\n' "$arch" "$3"
     printf '# registers, scalar registers, bytes of stack, spilled, functor; written by tests/device/%s.sh --update\n' "$vendor"
     cat "$table"

@@ -16,10 +16,11 @@ namespace device_checks {
 using space = Kokkos::DefaultExecutionSpace;
 using memory = space::memory_space;
 
+// Heads as wide as those of models that matter, and an odd number that kernels have to pad.
 using gpt2 =
-    weft::model::gpt2<weft::model::gpt_size{.vocabulary = 31, .positions = 12, .width = 16, .heads = 2, .blocks = 5}>;
+    weft::model::gpt2<weft::model::gpt_size{.vocabulary = 31, .positions = 12, .width = 128, .heads = 2, .blocks = 3}>;
 using llama = weft::model::llama<weft::model::llama_size{
-    .vocabulary = 31, .positions = 12, .width = 16, .heads = 4, .kv_heads = 2, .hidden = 24, .blocks = 5}>;
+    .vocabulary = 31, .positions = 12, .width = 80, .heads = 2, .kv_heads = 1, .hidden = 96, .blocks = 3}>;
 
 }  // namespace device_checks
 
