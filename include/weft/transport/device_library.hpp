@@ -28,8 +28,8 @@ concept device_library = std::movable<Library> && std::is_trivially_copyable_v<t
              int rank, std::uint64_t mark) {
   { Library::name } -> std::convertible_to<char const*>;
   { std::as_const(library).memory() } -> std::convertible_to<std::string_view>;  ///< what Kokkos calls it
-  { Library::make_identity() } -> std::same_as<typename Library::identity>;       ///< of a new group of ranks
-  library.connect(id, rank, rank);  ///< this rank, of so many
+  { Library::make_identity() } -> std::same_as<typename Library::identity>;      ///< of a new group of ranks
+  library.connect(id, rank, rank);                                               ///< this rank, of so many
   { library.is_ready() } -> std::same_as<bool>;
   library.follow();  ///< what is launched next comes after what the computing instance was given so far
   library.begin_group();

@@ -1,0 +1,395 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <weft/config.hpp>
+#include <weft/error.hpp>
+#include <weft/schedule/program_view.hpp>
+#include <weft/transport/agreement.hpp>
+#include <weft/transport/device_library.hpp>
+#include <weft/transport/endpoint.hpp>
+#include <weft/transport/issue_order.hpp>
+#include <weft/transport/relay.hpp>
+#include <weft/transport/run_collective.hpp>
+#include <weft/transport/wait.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <exception>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace weft::inline v1::transport {
+
+struct library_options {
+  std::vector<int> members = {};       ///< ranks among which bodies go by the library (those of its vendor); empty: all
+  double deadline = default_deadline;  ///< seconds that its start may take
+};
+
+/// Bodies by a vendor's library (NCCL, RCCL): a door around one that moves heads in host memory.
+///
+/// A library has one queue of groups per rank and no tags, so a program is proved under `send_model::in_issue_order`
+/// first, and what stands next to each other in it is one group (`begin_posts`). A post outside of that is a group of
+/// its own. The library's order is the program's; heads go by the inner door, under their tags, each with the body's
+/// length: the library itself wants the same size at both ends, so a prepared body is sent with the most bytes that one
+/// may have. **The memory of a prepared body therefore has `most_bytes`**, as wire buffers do.
+///
+/// Nothing waits: groups are launched one after the other in `test`, which also asks the library for errors that
+/// happened behind its back; a failure, here or on another rank, ends what is under way (`device_library::abort`).
+/// Allocates in `prepare_parts` and at the first posts. MPI with device memory is refused beside it.
+template <device_library Library>
+class library_door final : public relay {
+ public:
+  /// Collective over `inner`'s ranks, also those that are no members. Throws the same `agreed_error` on every rank
+  /// where the program has no issue order.
+  library_door(endpoint& inner, schedule::program_view const& program, Library library, library_options options = {})
+      : relay(inner),
+        library_(std::move(library)),
+        members_(std::move(options.members)) {
+    require_issue_order(program);
+    if (members_.empty())
+      for (int rank = 0; rank < inner.size(); ++rank) members_.push_back(rank);
+    std::sort(members_.begin(), members_.end());
+    all_or_none(
+        inner, [&] { require_no_other_carrier(); }, options.deadline);
+    connect(options.deadline);
+  }
+  ~library_door() override {
+    if (std::uncaught_exceptions() > exceptions_) give_up();
+  }
+
+  [[nodiscard]] bool moves_parts(int peer, std::string_view memory) const override {
+    return moves(peer, memory) || inner().moves_parts(peer, memory);
+  }
+  [[nodiscard]] carrier carries(int peer, std::string_view memory) const override {
+    return moves(peer, memory) ? carrier::library : inner().carries(peer, memory);
+  }
+
+  void prepare_parts(bool is_send, std::size_t most_bytes, int peer, int tag) override {
+    if (!is_member(peer)) return inner().prepare_parts(is_send, most_bytes, peer, tag);
+    auto& most = most_[{peer, tag, is_send}];
+    most = (std::max)(most, most_bytes);
+    while (free_parts_.size() < 2 * most_.size()) grow();
+  }
+
+  void begin_posts() override {
+    inner().begin_posts();
+    if (open_ != nullptr) fail("a group of posts was begun inside another one; end that first");
+    open_ = &take_group();
+  }
+  void end_posts() override {
+    inner().end_posts();
+    if (open_ == nullptr) return;
+    close(*std::exchange(open_, nullptr));
+    advance();
+  }
+
+  [[nodiscard]] request send_parts(outgoing_parts const& parts, int peer, int tag) override {
+    if (!is_member(peer)) return inner().send_parts(parts, peer, tag);
+    part& mine = take(true, parts.head_bytes, parts.body_bytes, peer, tag);
+    std::uint64_t const length = parts.body_bytes;
+    std::memcpy(mine.text.get(), &length, sizeof(length));
+    if (parts.head_bytes > 0) std::memcpy(mine.text.get() + sizeof(length), parts.head, parts.head_bytes);
+    mine.head_post = inner().send(mine.text.get(), sizeof(length) + parts.head_bytes, peer, tag);
+    // sends only read through this pointer
+    return enqueue(mine, const_cast<void*>(parts.body), peer);
+  }
+  [[nodiscard]] request receive_parts(incoming_parts const& parts, int peer, int tag) override {
+    if (!is_member(peer)) return inner().receive_parts(parts, peer, tag);
+    part& mine = take(false, parts.head_bytes, parts.body_bytes, peer, tag);
+    mine.head = parts.head;
+    mine.head_post = inner().receive(mine.text.get(), text_bytes, peer, tag);
+    return enqueue(mine, parts.body, peer);
+  }
+
+  [[nodiscard]] bool test(request& posted) override {
+    advance();
+    if (!posted.is_in_parts || !posted.pending || !owns(posted)) {
+      if (!inner().test(posted)) return false;
+      received_ = inner().received_bytes();
+      return true;
+    }
+    part& mine = *reinterpret_cast<part*>(posted.handle);
+    if (mine.head_post.pending) {
+      if (!inner().test(mine.head_post)) return false;
+      if (!mine.is_send) read_head(mine, inner().received_bytes());
+    }
+    if (mine.of->state != group_state::done) return false;
+    if (!mine.is_send) received_ = mine.head_bytes + mine.body_bytes;
+    give_back(mine, posted);
+    return true;
+  }
+
+  [[nodiscard]] std::size_t received_bytes() const override { return received_; }
+
+  /// Ends all of the library's messages: one of them cannot be taken out of its group.
+  [[nodiscard]] bool abandon(request& posted) noexcept override {
+    if (!posted.is_in_parts || !posted.pending || !owns(posted)) return inner().abandon(posted);
+    give_up();
+    part& mine = *reinterpret_cast<part*>(posted.handle);
+    if (!inner().abandon(mine.head_post)) static_cast<void>(mine.text.release());  // may be read for ever
+    posted = {};
+    return true;
+  }
+
+  void check_failure() override {
+    inner().check_failure();
+    if (!is_broken_ && is_connected()) library_.check();
+  }
+
+  /// Groups that were launched so far.
+  [[nodiscard]] std::size_t groups() const { return launched_; }
+
+ private:
+  static constexpr std::size_t text_bytes = 1024;  // of a length and a head
+
+  enum class group_state : std::uint8_t { collecting, waiting, launching, running, done };
+  struct group;
+  struct part {
+    group* of = nullptr;
+    std::unique_ptr<unsigned char[]> text{new unsigned char[text_bytes]};
+    request head_post;
+    void* head = nullptr;
+    std::size_t head_bytes = 0;
+    std::size_t body_bytes = 0;  ///< of a receive: the room, until its head has come
+    int peer = -1;
+    int tag = -1;
+    bool is_send = false;
+  };
+  struct body {
+    void* data = nullptr;
+    std::size_t bytes = 0;
+    int peer = -1;
+    bool is_send = false;
+  };
+  struct group {
+    std::vector<body> bodies;
+    group_state state = group_state::collecting;
+    std::uint64_t mark = 0;
+    std::size_t users = 0;  ///< requests that were not tested to their end
+    group* next = nullptr;  ///< launched after this one
+  };
+
+  [[nodiscard]] int own_rank() const { return inner().global_rank(inner().rank()); }
+
+  [[noreturn]] void fail(std::string const& what, int peer = -1, int tag = -1) const {
+    int const other = peer < 0 ? -1 : inner().global_rank(peer);
+    throw error("weft::transport::" + std::string(Library::name) + ": rank " + std::to_string(own_rank()) +
+                    (other < 0 ? "" : " and rank " + std::to_string(other)) + ": " + what,
+                {.rank = own_rank(), .peer = other, .tag = tag});
+  }
+
+  [[nodiscard]] bool is_member(int rank) const {
+    return is_connected() && std::binary_search(members_.begin(), members_.end(), rank);
+  }
+  [[nodiscard]] bool is_connected() const {
+    return members_.size() > 1 && std::binary_search(members_.begin(), members_.end(), inner().rank());
+  }
+  [[nodiscard]] bool moves(int peer, std::string_view memory) const {
+    return memory == library_.memory() && is_member(peer);
+  }
+  [[nodiscard]] int library_rank(int rank) const {
+    return static_cast<int>(std::lower_bound(members_.begin(), members_.end(), rank) - members_.begin());
+  }
+
+  void require_no_other_carrier() const {
+    if (members_.front() < 0 || members_.back() >= inner().size())
+      fail("one of its ranks does not exist; name ranks 0 to " + std::to_string(inner().size() - 1));
+    for (int const peer : members_)
+      if (is_connected() && inner().carries(peer, library_.memory()) == carrier::mpi)
+        fail(
+            "MPI is handed device memory between them, and must not be in flight beside a vendor's library; build this "
+            "door on one that moves host memory alone",
+            peer);
+  }
+
+  /// The lowest member makes the identity and tells the others over the inner door.
+  void connect(double deadline) {
+    using identity = typename Library::identity;
+    identity id{};
+    std::vector<identity> everybodys(static_cast<std::size_t>(inner().size()));
+    all_or_none(
+        inner(),
+        [&] {
+          if (is_connected() && inner().rank() == members_.front()) id = Library::make_identity();
+        },
+        deadline);
+    all_gather(inner(), &id, sizeof(id), everybodys.data(), deadline);
+    if (!is_connected()) return;
+    library_.connect(everybodys[static_cast<std::size_t>(members_.front())], library_rank(inner().rank()),
+                     static_cast<int>(members_.size()));
+    try {
+      wait_until(
+          inner(), deadline, [&] { return library_.is_ready(); },
+          [&](double waited) {
+            fail("the library's start took more than " + std::to_string(static_cast<long>(waited)) +
+                 " s; a rank is slow, stopped, or names other members");
+          },
+          [] {});
+    } catch (...) {
+      give_up();
+      throw;
+    }
+  }
+
+  void grow() {
+    parts_.push_back(std::make_unique<part>());
+    free_parts_.push_back(parts_.back().get());
+    parts_sorted_.insert(std::upper_bound(parts_sorted_.begin(), parts_sorted_.end(), parts_.back().get()),
+                         parts_.back().get());
+  }
+  /// Another door's requests look alike.
+  [[nodiscard]] bool owns(request const& posted) const {
+    return std::binary_search(parts_sorted_.begin(), parts_sorted_.end(), reinterpret_cast<part*>(posted.handle));
+  }
+
+  part& take(bool is_send, std::size_t head_bytes, std::size_t body_bytes, int peer, int tag) {
+    if (is_broken_) fail("an earlier message was given up", peer, tag);
+    if (head_bytes + sizeof(std::uint64_t) > text_bytes)
+      fail("a head of " + std::to_string(head_bytes) + " bytes came where " +
+               std::to_string(text_bytes - sizeof(std::uint64_t)) + " are the most; put the rest into the body",
+           peer, tag);
+    if (free_parts_.empty()) grow();
+    part& mine = *free_parts_.back();
+    free_parts_.pop_back();
+    mine.head = nullptr;
+    mine.head_bytes = head_bytes;
+    mine.body_bytes = body_bytes;
+    mine.peer = peer;
+    mine.tag = tag;
+    mine.is_send = is_send;
+    return mine;
+  }
+
+  request enqueue(part& mine, void* data, int peer) {
+    auto const found = most_.find({peer, mine.tag, mine.is_send});
+    std::size_t const bytes = found == most_.end() ? mine.body_bytes : found->second;
+    if (mine.body_bytes > bytes)
+      fail("a body of " + std::to_string(mine.body_bytes) + " bytes was posted where " + std::to_string(bytes) +
+               " were announced by prepare_parts; announce the most, at both ends",
+           peer, mine.tag);
+    group& target = open_ != nullptr ? *open_ : take_group();
+    mine.of = &target;
+    ++target.users;
+    if (bytes > 0) target.bodies.push_back({data, bytes, library_rank(peer), mine.is_send});
+    if (open_ == nullptr) {
+      close(target);
+      advance();
+    }
+    request made{reinterpret_cast<std::uintptr_t>(&mine), true, mine.is_send};
+    made.is_in_parts = true;
+    return made;
+  }
+
+  group& take_group() {
+    if (free_groups_.empty()) {
+      groups_.push_back(std::make_unique<group>());
+      free_groups_.push_back(groups_.back().get());
+    }
+    group& mine = *free_groups_.back();
+    free_groups_.pop_back();
+    mine.bodies.clear();
+    mine.state = group_state::collecting;
+    mine.next = nullptr;
+    return mine;
+  }
+
+  void close(group& mine) {
+    if (mine.users == 0) return free_groups_.push_back(&mine);
+    if (mine.bodies.empty()) {  // nothing for the library
+      mine.state = group_state::done;
+      return;
+    }
+    mine.state = group_state::waiting;
+    (last_ == nullptr ? first_ : last_->next) = &mine;
+    last_ = &mine;
+    if (next_ == nullptr) next_ = &mine;
+  }
+
+  /// Launches what the library can take, and notes what has ended.
+  void advance() {
+    if (first_ == nullptr || is_broken_) return;
+    library_.check();
+    for (; next_ != nullptr; next_ = next_->next) {
+      group& mine = *next_;
+      if (mine.state == group_state::waiting) launch(mine);
+      if (!library_.is_ready()) break;
+      mine.mark = library_.mark();
+      mine.state = group_state::running;
+    }
+    while (first_ != nullptr && first_->state == group_state::running && library_.is_done(first_->mark)) {
+      group& ended = *first_;
+      first_ = ended.next;
+      if (first_ == nullptr) last_ = nullptr;
+      ended.state = group_state::done;
+      if (ended.users == 0) free_groups_.push_back(&ended);
+    }
+  }
+
+  void launch(group& mine) {
+    library_.follow();
+    library_.begin_group();
+    for (body const& each : mine.bodies)
+      if (each.is_send)
+        library_.send(each.data, each.bytes, each.peer);
+      else
+        library_.receive(each.data, each.bytes, each.peer);
+    library_.end_group();
+    mine.state = group_state::launching;
+    ++launched_;
+  }
+
+  void read_head(part& mine, std::size_t bytes) {
+    std::uint64_t length = 0;
+    if (bytes != sizeof(length) + mine.head_bytes)
+      fail("a head of " + std::to_string(bytes) + " bytes came where " +
+               std::to_string(sizeof(length) + mine.head_bytes) +
+               " are right; both ends must hand bodies over in the same way",
+           mine.peer, mine.tag);
+    std::memcpy(&length, mine.text.get(), sizeof(length));
+    if (length > mine.body_bytes)
+      fail("a body of " + std::to_string(length) + " bytes came where " + std::to_string(mine.body_bytes) +
+               " are the most; both ranks must use the same plan and model",
+           mine.peer, mine.tag);
+    if (mine.head_bytes > 0) std::memcpy(mine.head, mine.text.get() + sizeof(length), mine.head_bytes);
+    mine.body_bytes = static_cast<std::size_t>(length);
+  }
+
+  void give_back(part& mine, request& posted) {
+    if (--mine.of->users == 0) free_groups_.push_back(mine.of);
+    free_parts_.push_back(&mine);
+    posted = {};
+  }
+
+  void give_up() noexcept {
+    if (is_broken_) return;
+    is_broken_ = true;
+    library_.abort();
+  }
+
+  Library library_;
+  std::vector<int> members_;
+  std::map<std::tuple<int, int, bool>, std::size_t> most_;
+  std::vector<std::unique_ptr<part>> parts_;
+  std::vector<part*> parts_sorted_;
+  std::vector<part*> free_parts_;
+  std::vector<std::unique_ptr<group>> groups_;
+  std::vector<group*> free_groups_;
+  group* open_ = nullptr;   // that posts go to
+  group* first_ = nullptr;  // of those that have not ended, in the order of their launches
+  group* last_ = nullptr;
+  group* next_ = nullptr;  // to be launched, or being so
+  std::size_t launched_ = 0;
+  std::size_t received_ = 0;
+  bool is_broken_ = false;
+  int exceptions_ = std::uncaught_exceptions();
+};
+
+}  // namespace weft::inline v1::transport
