@@ -52,3 +52,14 @@ TEST_CASE("kokkos: the host is a host") {
   static_assert(weft::execution::kokkos_version >= 30400);
   CHECK(weft::execution::host_concurrency(space()) >= 1);
 }
+
+TEST_CASE("kokkos: a new instance runs kernels") {
+  std::vector<int> calls(10, 0);
+  space const one = weft::execution::new_instance<space>();
+  space const two = weft::execution::new_instance(one);
+  weft::execution::for_each(one, 10, count_calls{calls.data()});
+  weft::execution::for_each(two, 5, count_calls{calls.data()});
+  weft::execution::fence(one, "weft::test");
+  weft::execution::fence(two, "weft::test");
+  for (std::size_t index = 0; index < calls.size(); ++index) CHECK(calls[index] == (index < 5 ? 2 : 1));
+}

@@ -71,6 +71,22 @@ void fence(Space const& space, [[maybe_unused]] char const* why) {
 #endif
 }
 
+/// An instance on the same device whose kernels and copies wait for none of `beside`: a stream of its own. Hosts have
+/// no queues; there it is `beside` itself.
+template <class Space>
+Space new_instance(Space const& beside = Space{}) {
+  if constexpr (is_host_space<Space>) {
+    return beside;
+  } else {
+#if KOKKOS_VERSION >= 30500
+    return Kokkos::Experimental::partition_space(beside, 1)[0];
+#else
+    static_assert(sizeof(Space) == 0, "weft: on a device, Kokkos 3.5 or later is needed; 3.4 has no second instance");
+    return beside;
+#endif
+  }
+}
+
 /// How many threads one kernel of this instance uses on the host.
 template <class Space>
 int host_concurrency([[maybe_unused]] Space const& space) {

@@ -90,7 +90,8 @@ struct pinned<Kokkos::Experimental::HIPSpace> {
 
 }  // namespace detail
 
-/// By Kokkos, on an instance of the caller's, better not the one that computes: a copy would wait for its kernels.
+/// By Kokkos, on an instance of its own or of the caller's, better not the one that computes: a copy would wait for its
+/// kernels. Bodies are whole before they are sent, since the engine has waited for the instance that wrote them.
 /// Kokkos has no events, so `is_done` waits for the instance: for one chunk, or a few.
 ///
 /// Launches no kernel: between a device and pinned memory Kokkos asks the device's copy engine, and host memory, where
@@ -143,7 +144,7 @@ class kokkos_copies {
     return Kokkos::View<Byte*, Kokkos::LayoutRight, Memory, Kokkos::MemoryUnmanaged>(static_cast<Byte*>(data), bytes);
   }
 
-  Space space_;
+  Space space_ = execution::new_instance<Space>();
   std::uint64_t begun_ = 0;
   std::uint64_t done_ = 0;
 };
