@@ -3,6 +3,7 @@
 
 #include "layer_fixture.hpp"
 
+#include <weft/execution/reduced.hpp>
 #include <weft/model/gpt2.hpp>
 #include <weft/model/llama.hpp>
 #include <weft/model/model_stage.hpp>
@@ -76,6 +77,7 @@ struct rig {
   using Real = Number;
   using model_type = Model;
   using stage_type = weft::model::model_stage<Model, Real, space>;
+  using weight = typename stage_type::store_type::weight;
 
   std::vector<layer_range> layers;
   stage_type stage;
@@ -163,11 +165,11 @@ struct rig {
     return sum / static_cast<double>(batch.counted_tokens);
   }
   /// Gradients by name and use site.
-  std::map<std::pair<std::string, int>, std::vector<Real>> gradients() {
-    std::map<std::pair<std::string, int>, std::vector<Real>> result;
+  std::map<std::pair<std::string, int>, std::vector<weight>> gradients() {
+    std::map<std::pair<std::string, int>, std::vector<weight>> result;
     auto& store = stage.parameters();
     for (auto const& entry : store.entries()) {
-      std::vector<Real> host(static_cast<std::size_t>(entry.elements));
+      std::vector<weight> host(static_cast<std::size_t>(entry.elements));
       stage_type::store_type::read(store.gradient(entry), host.data());
       result[{entry.descriptor.name, entry.descriptor.use_site}] = std::move(host);
     }
@@ -176,7 +178,7 @@ struct rig {
   /// Makes every parameter clearly different from its initial value; both uses of the tied table alike.
   void shake(double deviation) {
     for (auto const& entry : stage.parameters().entries()) {
-      auto const add = layer_fixture::normal_numbers<Real>(
+      auto const add = layer_fixture::normal_numbers<weight>(
           static_cast<std::size_t>(entry.elements),
           static_cast<std::uint32_t>(weft::random::hash(entry.descriptor.name)), deviation);
       auto const value = stage.parameters().value(entry);
@@ -495,4 +497,46 @@ TEST_CASE("model_stage: layers poke pending messages") {
   views out;
   made.forward(context, in, out);
   CHECK(source.pokes > 4);
+}
+
+TEST_CASE("model_stage: messages narrower than activations are rounded once, and nothing else is") {
+  using narrow = rig<weft::precision<weft::wire_in<weft::bfloat16>>>;
+  text const words(7, 7);
+  auto const batch = words.batch(3);
+  std::vector<layer_range> const cut{{0, 2}, {2, 2}, {2, 4}};
+  float_gpt2 plain(cut);
+  double const loss = plain.train(batch);
+  narrow alone(whole);  // no message, no rounding
+  CHECK(alone.train(batch) == loss);
+  CHECK(alone.gradients() == plain.gradients());
+  narrow made(cut);
+  CHECK(made.layout[0].components[0].type == weft::scalar::bf16);
+  double const rounded = made.train(batch);
+  CHECK(rounded != loss);
+  CHECK(rounded == doctest::Approx(loss).epsilon(0.01));
+  for (int const edge : {0, 1}) {
+    auto const sent = plain.edge(edge, 1, false)[0].view<float>(0);
+    auto const wire = made.edge(edge, 1, false)[0].view<weft::bfloat16>(0);
+    REQUIRE(sent.extent(0) == wire.extent(0));
+    int wrong = 0;
+    for (std::size_t index = 0; index < sent.extent(0); ++index)
+      wrong += wire(index).bits != weft::bfloat16(sent(index)).bits;
+    CHECK(wrong == 0);
+  }
+  auto const gradients = made.gradients();
+  for (auto const& [name, wanted] : plain.gradients()) {
+    double difference = 0.0;
+    double size = 0.0;
+    for (std::size_t index = 0; index < wanted.size(); ++index) {
+      auto const away = static_cast<double>(gradients.at(name)[index]) - static_cast<double>(wanted[index]);
+      difference += away * away;
+      size += static_cast<double>(wanted[index]) * static_cast<double>(wanted[index]);
+    }
+    CAPTURE(name.first);
+    CHECK(difference <= 0.02 * 0.02 * size);
+  }
+  CHECK(made.train(batch, true) == rounded);
+  CHECK(made.gradients() == gradients);
+  CHECK(made.train(batch, false, true) == rounded);
+  CHECK(made.gradients() == gradients);
 }
