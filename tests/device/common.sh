@@ -22,8 +22,11 @@ lack() {
   exit 75
 }
 
-# One list for both vendors: every source of these folders but the one that must be refused.
-device_sources() { find "$here/sources" "$here/checks" -name '*.cpp' ! -name refused.cpp | sort; }
+# One list for both vendors: every source of these folders but the one that must be refused, and the main of the checks.
+device_sources() {
+  find "$here/sources" "$here/checks" -name '*.cpp' ! -name refused.cpp | sort
+  echo "$root/tests/support/main.cpp"
+}
 
 compile_all() { # compile_all <folder>: `compile <source> <object>` for each, those that take long first; logs lie beside objects
   local source name status=0 folder=$1
@@ -35,7 +38,7 @@ compile_all() { # compile_all <folder>: `compile <source> <object>` for each, th
     {
       compile "$source" "$folder/$name.o" >"$folder/$name.log" 2>&1 || touch "$folder/$name.failed"
     } &
-  done < <(device_sources | grep -E 'trainers|stages' && device_sources | grep -vE 'trainers|stages')
+  done < <(device_sources | grep -E 'trainer|stages' && device_sources | grep -vE 'trainer|stages')
   wait
   for name in "$folder"/*.failed; do
     [ -e "$name" ] || continue
@@ -162,6 +165,21 @@ check_refused() { # check_refused <folder>
     fail "the host call was refused for another reason"
   }
   say "a kernel that calls a host function is refused"
+}
+
+# The preset of the vendor must configure with this Kokkos, and hand its flag against contraction to the device's half.
+check_preset() { # check_preset <flag> <argument of cmake>...
+  local flag=$1
+  shift
+  rm -rf "$out/preset"
+  (cd "$root" && cmake --preset "$vendor" -B "$out/preset" "-DKokkos_ROOT=$here/kokkos_overlay" -Dweft_BUILD_BENCH=OFF \
+    "-Dweft_OVERLAY_BACKEND=${vendor^^}" "-Dweft_OVERLAY_KOKKOS=$kokkos" "$@") >"$out/preset.log" 2>&1 || {
+    tail -n 20 "$out/preset.log"
+    fail "the preset $vendor does not configure"
+  }
+  grep -E 'checks/stages_float' "$out/preset/compile_commands.json" | grep -q -e "$flag" ||
+    fail "the preset $vendor does not compile kernels with $flag"
+  say "the preset $vendor configures"
 }
 
 update=no

@@ -43,7 +43,7 @@ compile() { # compile <source> <object> [flag]...: both architectures at once; t
   local source=$1 target=$2
   shift 2
   hipcc -std=c++20 -fno-gpu-rdc "${architectures[@]/#/--offload-arch=}" -Xarch_device -O3 -Xarch_host -O0 \
-    -ffp-contract=off -Wall -Wextra -Werror -I"$root/include" -I"$root/tests" -isystem "$here/kokkos_overlay" \
+    -ffp-contract=off -Wall -Wextra -Werror -DWEFT_TEST_KOKKOS -I"$root/include" -I"$root/tests" -isystem "$here/kokkos_overlay" \
     -isystem /usr/include/kokkos -isystem /opt/weft-hip/usr/include -isystem "$mpi" "$@" -c "$source" -o "$target"
 }
 mpi=$(dirname "$(find /usr/lib /usr/include -path '*mpich*' -name mpi.h | head -n 1)")
@@ -88,4 +88,8 @@ printf '%s\n' __hip_fatbin __hip_gpubin_handle >>"$out/known"
 check_open_symbols "$out/known" '^((vtable|typeinfo|typeinfo name|VTT|guard variable) for )?(Kokkos|desul)::|^__hip_(fatbin|gpubin_handle)_' "$out"/objects/*.o
 
 check_refused "$out"
+# shellcheck disable=SC2034 # common.sh reads it
+kokkos=/usr/include/kokkos
+check_preset -ffp-contract=off -Dhipblas_DIR=/opt/weft-hip/usr/lib/x86_64-linux-gnu/cmake/hipblas \
+  -DCMAKE_PREFIX_PATH=/opt/weft-hip/usr
 say "PASSED in $((SECONDS - begin)) s; the lists are in $out"

@@ -2,7 +2,7 @@
 # SPDX-FileCopyrightText: 2026 The weft authors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# tests/device/run_on_gpu.sh [argument of ctest]...
+# tests/device/run_on_gpu.sh [argument of device_checks]...
 #
 # Everything of weft that wants a card, on a machine that has one: finds the card, finds or builds a Kokkos for it, builds
 # the device checks and mini_llm, runs them, and runs the checks once more under compute-sanitizer where that is there.
@@ -115,49 +115,54 @@ fi
 preset=$device
 settings=()
 case $device in
-  cuda) settings+=("-DCMAKE_CXX_COMPILER=$kokkos/bin/nvcc_wrapper") ;;
+  cuda) settings+=(-Dweft_ENABLE_CUDA=ON "-DCMAKE_CXX_COMPILER=$kokkos/bin/nvcc_wrapper") ;;
+  hip) settings+=(-Dweft_ENABLE_HIP=ON -DCMAKE_CXX_COMPILER=hipcc) ;;
   host) preset=default ;;
 esac
 [ -z "$kokkos" ] || settings+=("-DKokkos_ROOT=$kokkos")
 
-has_mpi=yes
-command -v mpiexec >/dev/null || has_mpi=no
-has_examples=$has_mpi
-for header in CLI/CLI.hpp nlohmann/json.hpp toml++/toml.h xxhash.h; do
-  [ -e "/usr/include/$header" ] || [ -e "/usr/local/include/$header" ] || has_examples=no
-done
-settings+=("-Dweft_BUILD_EXAMPLES=$([ "$has_examples" = yes ] && echo ON || echo OFF)")
-[ "$has_mpi" = yes ] || settings+=(-Dweft_ENABLE_MPI=AUTO)
-
-# shellcheck disable=SC2086 # the caller's arguments
-cmake --preset "$preset" "${generator[@]}" -B "$build" -Dweft_BUILD_TESTS=ON -Dweft_BUILD_BENCH=OFF "${settings[@]}" \
-  ${WEFT_CONFIGURE_ARGS:-} >"$build/configure.log" 2>&1 || {
-  tail -n 20 "$build/configure.log"
-  stop "cmake could not configure (log: $build/configure.log)"
+configure() { # configure <folder> <argument of cmake>...
+  local folder=$1
+  shift
+  mkdir -p "$folder"
+  # shellcheck disable=SC2086 # the caller's arguments
+  cmake "${generator[@]}" -B "$folder" "$@" "${settings[@]}" ${WEFT_CONFIGURE_ARGS:-} >"$folder/configure.log" 2>&1 || {
+    tail -n 20 "$folder/configure.log"
+    stop "cmake could not configure (log: $folder/configure.log)"
+  }
 }
-cmake --build "$build" --parallel "$jobs" --target device_checks || stop "the device checks do not build"
+configure "$build/checks" -S tests/device/standalone
+cmake --build "$build/checks" --parallel "$jobs" --target device_checks || stop "the device checks do not build"
+checks=$build/checks/device_checks
 
 # --- run ----------------------------------------------------------------------------------------------------------------
 # Ranks are threads of one process here, and share the one card.
 export WEFT_SHARE_DEVICES=1 OMP_NUM_THREADS=${OMP_NUM_THREADS:-1} OMP_PROC_BIND=false OPENBLAS_NUM_THREADS=1
 for source in tests/device/checks/check_*.cpp; do
-  check "$(basename "$source" .cpp)" "$build/bin/device_checks" "--source-file=*$(basename "$source")" "$@"
+  check "$(basename "$source" .cpp)" "$checks" "--source-file=*$(basename "$source")" "$@"
 done
 sanitizer=$(command -v compute-sanitizer || true)
 if [ "$device" = cuda ] && [ -n "$sanitizer" ]; then
   for source in gradients sums training; do
-    check "memcheck of check_$source" "$sanitizer" --tool memcheck --error-exitcode 9 "$build/bin/device_checks" \
+    check "memcheck of check_$source" "$sanitizer" --tool memcheck --error-exitcode 9 "$checks" \
       "--source-file=*check_$source.cpp"
   done
-  check "racecheck of check_gradients" "$sanitizer" --tool racecheck --error-exitcode 9 "$build/bin/device_checks" \
+  check "racecheck of check_gradients" "$sanitizer" --tool racecheck --error-exitcode 9 "$checks" \
     "--source-file=*check_gradients.cpp"
-  check "initcheck of check_sums" "$sanitizer" --tool initcheck --error-exitcode 9 "$build/bin/device_checks" \
+  check "initcheck of check_sums" "$sanitizer" --tool initcheck --error-exitcode 9 "$checks" \
     "--source-file=*check_sums.cpp"
 elif [ "$device" = cuda ]; then
   say "NOT RUN: compute-sanitizer is not here"
 fi
 
+has_examples=yes
+command -v mpiexec >/dev/null || has_examples=no
+find /usr/include /usr/local/include -name cblas.h 2>/dev/null | grep -q . || has_examples=no
+for header in CLI/CLI.hpp nlohmann/json.hpp toml++/toml.h xxhash.h; do
+  [ -e "/usr/include/$header" ] || [ -e "/usr/local/include/$header" ] || has_examples=no
+done
 if [ "$has_examples" = yes ]; then
+  configure "$build" --preset "$preset" -Dweft_BUILD_TESTS=OFF -Dweft_BUILD_BENCH=OFF
   cmake --build "$build" --parallel "$jobs" --target mini_llm || stop "mini_llm does not build"
   mpiexec=$(sed -n 's/^MPIEXEC_EXECUTABLE:FILEPATH=//p' "$build/CMakeCache.txt")
   flags=()
@@ -180,7 +185,7 @@ if [ "$has_examples" = yes ]; then
   check "mini_llm on two ranks that share the card" trains two 2
   check "the same losses on two ranks" same one two
 else
-  say "NOT RUN: mini_llm, which needs MPI, CLI11, nlohmann-json, toml++ and xxhash"
+  say "NOT RUN: mini_llm, which needs MPI, a BLAS for the host, CLI11, nlohmann-json, toml++ and xxhash"
 fi
 echo "run_on_gpu.sh: $passed passed, $failed failed"
 [ "$failed" -eq 0 ]
