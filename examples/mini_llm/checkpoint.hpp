@@ -8,6 +8,7 @@
 
 #include <weft/error.hpp>
 #include <weft/parameters/parameter_descriptor.hpp>
+#include <weft/train/loss_scale.hpp>
 
 #include <nlohmann/json.hpp>
 
@@ -36,6 +37,7 @@ struct checkpoint_facts {
   std::uint64_t sampler_cursor = 0;  ///< the step whose windows are drawn next
   std::uint64_t data_hash = 0;
   nlohmann::json configuration = nlohmann::json::object();  ///< `resume_configuration(options)`
+  weft::train::loss_scale_state loss_scale;                 ///< of the step that comes next
   nlohmann::json carried;  ///< of an asynchronous run: what goes with its carried tensors (carried.hpp); else null
 };
 
@@ -108,6 +110,10 @@ class checkpoint_writer {
                                            {"weft.sampler_cursor", std::to_string(facts.sampler_cursor)},
                                            {"weft.data_hash", std::to_string(facts.data_hash)},
                                            {"weft.configuration", facts.configuration.dump()}};
+    if (facts.loss_scale != weft::train::loss_scale_state{}) {
+      all["weft.loss_scale"] = std::to_string(static_cast<std::int64_t>(facts.loss_scale.scale));  // a power of two
+      all["weft.loss_scale_counted"] = std::to_string(facts.loss_scale.counted);
+    }
     if (!facts.carried.is_null()) {
       auto with_count = facts.carried;
       with_count["tensors"] = carried;

@@ -42,6 +42,7 @@ mini_llm::checkpoint_facts facts_at(std::int64_t step) {
   facts.sampler_cursor = static_cast<std::uint64_t>(step);
   facts.data_hash = 0x123456789abcdef0;
   facts.configuration = mini_llm::resume_configuration(mini_llm::options{});
+  if (step == 30) facts.loss_scale = {.scale = 32768.0, .counted = 7};
   return facts;
 }
 
@@ -90,6 +91,7 @@ TEST_CASE("a checkpoint says again what it was told") {
   CHECK(reader.facts().sampler_cursor == 30);
   CHECK(reader.facts().data_hash == 0x123456789abcdef0);
   CHECK(reader.facts().configuration == facts_at(30).configuration);
+  CHECK(reader.facts().loss_scale == weft::train::loss_scale_state{.scale = 32768.0, .counted = 7});
   auto const model = sample_model();
   CHECK_NOTHROW(reader.require_model<float>(model));
   float expected = 30.0f;
