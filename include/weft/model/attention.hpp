@@ -15,8 +15,8 @@
 #include <weft/execution/math.hpp>
 #include <weft/execution/reduced.hpp>
 #include <weft/execution/row_team.hpp>
-#include <weft/model/attention_shape.hpp>
 #include <weft/model/arena.hpp>
+#include <weft/model/attention_shape.hpp>
 #include <weft/model/dropout.hpp>
 #include <weft/model/lanes.hpp>
 #include <weft/model/layer_context.hpp>
@@ -177,9 +177,9 @@ struct narrow_rows {
   execution::column_cut cut;
 
   KOKKOS_INLINE_FUNCTION void operator()(std::int64_t item) const {
-    std::int64_t const which = item / cut.pieces();
-    std::int64_t const begin = cut.begin(item % cut.pieces());
-    std::int64_t const end = cut.end(item % cut.pieces());
+    std::int64_t const which = cut.row_of(item);
+    std::int64_t const begin = cut.begin(cut.piece_of(item));
+    std::int64_t const end = cut.end(cut.piece_of(item));
     WEFT_INDEPENDENT
     for (std::int64_t c = begin; c < end; ++c) to[which * row + c] = static_cast<Real>(from[which * cut.columns + c]);
   }

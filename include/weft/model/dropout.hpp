@@ -65,11 +65,11 @@ struct apply_dropout {
   execution::column_cut cut;
 
   KOKKOS_INLINE_FUNCTION void operator()(std::int64_t item) const {
-    std::int64_t const row = item / cut.pieces();
-    std::int64_t const begin = cut.begin(item % cut.pieces());
-    std::int64_t const end = cut.end(item % cut.pieces());
-    std::int64_t const sequence = row / length;
-    std::int64_t const first = (row % length) * cut.columns;
+    std::int64_t const row = cut.row_of(item);
+    std::int64_t const begin = cut.begin(cut.piece_of(item));
+    std::int64_t const end = cut.end(cut.piece_of(item));
+    std::int64_t const sequence = execution::divide(row, length);
+    std::int64_t const first = (row - sequence * length) * cut.columns;
     random::words drawn{};
     for (std::int64_t c = begin; c < end; ++c) {
       std::int64_t const element = first + c;
@@ -88,7 +88,9 @@ struct dropout {
   template <class Real, class Space>
   static void apply(layer_context<Real, Space> const& context, int site, std::int64_t columns, Real const* in,
                     Real const* residual, Real* out) {
-    auto const cut = execution::cut_row<Space>(columns);
+    // four columns have one draw
+    auto const cut =
+        execution::is_host_space<Space> ? execution::cut_row<Space>(columns) : execution::column_cut{columns, 4};
     execution::for_each(context.space(), context.tokens() * cut.pieces(),
                         kernels::apply_dropout<Real>{dropout_mask<execution::wide<Real>>::make(context.dropout, site),
                                                      in, residual, out, context.size.sequence_length, cut});

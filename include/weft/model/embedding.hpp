@@ -33,13 +33,14 @@ struct embed {
   execution::column_cut cut;
 
   KOKKOS_INLINE_FUNCTION void operator()(std::int64_t item) const {
-    std::int64_t const row = item / cut.pieces();
-    std::int64_t const begin = cut.begin(item % cut.pieces());
-    std::int64_t const end = cut.end(item % cut.pieces());
+    std::int64_t const row = cut.row_of(item);
+    std::int64_t const begin = cut.begin(cut.piece_of(item));
+    std::int64_t const end = cut.end(cut.piece_of(item));
     Real const* WEFT_RESTRICT const token = token_table + ids[row] * cut.columns;
     Real* WEFT_RESTRICT const to = out + row * cut.columns;
     if constexpr (HasPositions) {
-      Real const* WEFT_RESTRICT const position = position_table + (row % length) * cut.columns;
+      Real const* WEFT_RESTRICT const position =
+          position_table + (row - execution::divide(row, length) * length) * cut.columns;
       WEFT_INDEPENDENT
       for (std::int64_t c = begin; c < end; ++c)
         to[c] = static_cast<Real>(execution::widen(token[c]) + execution::widen(position[c]));

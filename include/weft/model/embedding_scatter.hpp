@@ -111,9 +111,9 @@ struct add_positions {
   execution::column_cut cut;
 
   KOKKOS_INLINE_FUNCTION void operator()(std::int64_t item) const {
-    std::int64_t const position = item / cut.pieces();
-    std::int64_t const begin = cut.begin(item % cut.pieces());
-    std::int64_t const end = cut.end(item % cut.pieces());
+    std::int64_t const position = cut.row_of(item);
+    std::int64_t const begin = cut.begin(cut.piece_of(item));
+    std::int64_t const end = cut.end(cut.piece_of(item));
     execution::wide<Real>* WEFT_RESTRICT const to = grad_table + position * cut.columns;
     for (std::int64_t r = position; r < rows; r += length) {
       Real const* WEFT_RESTRICT const from = grad + r * cut.columns;

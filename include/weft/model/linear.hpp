@@ -28,9 +28,9 @@ struct fill_rows {
   execution::column_cut cut;
 
   KOKKOS_INLINE_FUNCTION void operator()(std::int64_t item) const {
-    std::int64_t const row = item / cut.pieces();
-    std::int64_t const begin = cut.begin(item % cut.pieces());
-    std::int64_t const end = cut.end(item % cut.pieces());
+    std::int64_t const row = cut.row_of(item);
+    std::int64_t const begin = cut.begin(cut.piece_of(item));
+    std::int64_t const end = cut.end(cut.piece_of(item));
     Real const* WEFT_RESTRICT const add = bias;
     Real* WEFT_RESTRICT const to = out + row * cut.columns;
     if constexpr (HasResidual) {

@@ -28,11 +28,11 @@ struct rotary_turns {
   execution::column_cut positions;
 
   KOKKOS_INLINE_FUNCTION void operator()(std::int64_t item) const {
-    std::int64_t const pair = item / positions.pieces();
-    std::int64_t const end = positions.end(item % positions.pieces());
+    std::int64_t const pair = positions.row_of(item);
+    std::int64_t const end = positions.end(positions.piece_of(item));
     Real const frequency =
         static_cast<Real>(math::exp(-log_theta * (static_cast<double>(pair) / static_cast<double>(pairs))));
-    for (std::int64_t position = positions.begin(item % positions.pieces()); position < end; ++position) {
+    for (std::int64_t position = positions.begin(positions.piece_of(item)); position < end; ++position) {
       Real const angle = static_cast<Real>(position) * frequency;
       turns[2 * position * pairs + pair] = math::cos(angle);
       turns[(2 * position + 1) * pairs + pair] = math::sin(angle);
@@ -52,12 +52,14 @@ struct rotary_apply {
   execution::column_cut pairs;
 
   KOKKOS_INLINE_FUNCTION void operator()(std::int64_t item) const {
-    std::int64_t const piece = item % pairs.pieces();
-    std::int64_t const head = item / pairs.pieces() % heads;
-    std::int64_t const token = item / pairs.pieces() / heads;
+    std::int64_t const piece = pairs.piece_of(item);
+    std::int64_t const row_of_heads = pairs.row_of(item);
+    std::int64_t const token = execution::divide(row_of_heads, heads);
+    std::int64_t const head = row_of_heads - token * heads;
+    std::int64_t const position = token - execution::divide(token, length) * length;
     std::int64_t const begin = pairs.begin(piece);
     std::int64_t const end = pairs.end(piece);
-    execution::wide<Real> const* WEFT_RESTRICT const cosine = turns + 2 * (token % length) * pairs.columns;
+    execution::wide<Real> const* WEFT_RESTRICT const cosine = turns + 2 * position * pairs.columns;
     execution::wide<Real> const* WEFT_RESTRICT const sine = cosine + pairs.columns;
     Real* WEFT_RESTRICT const first = rows + token * row + 2 * head * pairs.columns;
     Real* WEFT_RESTRICT const second = first + pairs.columns;
