@@ -11,7 +11,7 @@ mark_as_advanced(weft_TEST_GROUPS)
 # weft_kind_of(<variable> <source>): which parts those are, by the source's includes. Compiled alone is what says so in
 # a line of its own, since its models are those of no other test, and what replaces `operator new`.
 function(weft_kind_of variable source)
-  file(STRINGS "${source}" includes REGEX "^#include|^// compiled alone|^void\\* operator new")
+  file(STRINGS "${source}" includes REGEX "^#include|^// compiled alone|operator new[(]")
   file(RELATIVE_PATH folder "${PROJECT_SOURCE_DIR}/tests" "${source}")
   string(REGEX REPLACE "/.*" "" folder "${folder}")
   if(NOT weft_TEST_GROUPS OR includes MATCHES "// compiled alone|operator new")

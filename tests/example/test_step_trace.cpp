@@ -23,9 +23,6 @@ std::string refusal(std::vector<std::string> const& arguments, std::int64_t done
   return weft_test::message_of<weft::error>([&] { (void)traced_steps(parsed(arguments), done); });
 }
 
-/// What step_trace asks of a trainer before anything is recorded: nothing.
-struct no_trainer {};
-
 }  // namespace
 
 TEST_CASE("trace: the steps that are recorded") {
@@ -65,7 +62,7 @@ TEST_CASE("trace and tokens: a run's settings can be read again") {
 
 TEST_CASE("trace: the path is tried at once, by rank 0 alone, and an older file stays until the new one is whole") {
   weft_test::scratch const folder;
-  using recorder = mini_llm::step_trace<no_trainer>;
+  using recorder = mini_llm::step_trace;
   CHECK(has(weft_test::message_of<weft::error>([&] { recorder(folder.path(), {1, 2}, true); }), "is no regular file"));
   CHECK(has(weft_test::message_of<weft::error>([&] { recorder("/dev/null", {1, 2}, true); }), "is no regular file"));
   CHECK(has(weft_test::message_of<weft::error>([&] {
