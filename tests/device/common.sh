@@ -90,8 +90,10 @@ check_none_forgotten() { # check_none_forgotten <table>
       missing=$((missing + 1))
     }
   done < <(awk '
+    FNR == 1 { name = "" }
+    /^ *\/\// { next }
     /^ *(struct|class) [a-z_0-9]+/ { match($0, /(struct|class) [a-z_0-9]+/); name = substr($0, RSTART, RLENGTH); sub(/.* /, "", name) }
-    /char const\* label =/ || /KOKKOS_(FORCE)?INLINE_FUNCTION void operator\(\)\(std::int64_t/ { print name }
+    /char const\* label =/ || /KOKKOS_(FORCE)?INLINE_FUNCTION void operator\(\)\(std::int64_t/ { if (name != "") print name }
   ' "${headers[@]}" | sort -u | grep -vxFf <(grep -v '^#' "$here/host_only.txt" | cut -d' ' -f1))
   [ "$expected" -gt 0 ] || fail "no functor was found in the headers"
   [ "$missing" -eq 0 ] || fail "$missing of $expected functors"

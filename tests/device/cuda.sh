@@ -136,7 +136,7 @@ for library in libcudart.so libcublas.so libnccl.so; do
   defined "$path"
 done >>"$out/known"
 nm --defined-only "$toolkit"/lib64/libcudart_static.a 2>/dev/null | awk '{ print $NF }' >>"$out/known"
-check_open_symbols "$out/known" '^((vtable|typeinfo|typeinfo name|VTT|guard variable) for )?(Kokkos|desul)::|^MPIX?_' "$out"/objects/*.o
+check_open_symbols "$out/known" '^((vtable|typeinfo|typeinfo name|VTT|guard variable) for )?(Kokkos|desul)::|^nccl[A-Z]|^MPIX?_' "$out"/objects/*.o
 
 check_refused "$out"
 if command -v cmake >/dev/null && command -v ninja >/dev/null; then

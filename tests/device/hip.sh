@@ -85,7 +85,7 @@ done >"$out/known"
 nm -D --defined-only /opt/weft-hip/usr/lib/x86_64-linux-gnu/libhipblas.so | awk '{ print $NF }' | sed 's/@.*//' >>"$out/known"
 # hipcc's own: the registration of each object's device code.
 printf '%s\n' __hip_fatbin __hip_gpubin_handle >>"$out/known"
-check_open_symbols "$out/known" '^((vtable|typeinfo|typeinfo name|VTT|guard variable) for )?(Kokkos|desul)::|^__hip_(fatbin|gpubin_handle)_' "$out"/objects/*.o
+check_open_symbols "$out/known" '^((vtable|typeinfo|typeinfo name|VTT|guard variable) for )?(Kokkos|desul)::|^nccl[A-Z]|^__hip_(fatbin|gpubin_handle)_' "$out"/objects/*.o
 
 check_refused "$out"
 # shellcheck disable=SC2034 # common.sh reads it

@@ -1,8 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The weft authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Stages that compute in 16 bits, of the models that are trained so: heads of 64 and of 128.
+// Stages that compute in 16 bits, of the models that are trained so: heads of 64 and of 128, and heads too wide for
+// fused attention.
 #include <weft/execution/reduced.hpp>
+#include <weft/model/causal_attention.hpp>
 #include <weft/model/gpt2.hpp>
 #include <weft/model/llama.hpp>
 #include <weft/model/model_stage.hpp>
@@ -16,3 +18,11 @@ using llama = weft::model::llama<weft::model::llama_size{
 
 template class weft::model::model_stage<gpt2, weft::bf16_mixed, space>;
 template class weft::model::model_stage<llama, weft::bf16_mixed, space>;
+
+using bf16 = weft::bfloat16;
+using context_type = weft::model::layer_context<bf16, Kokkos::DefaultExecutionSpace>;
+using wide_heads = weft::model::causal_attention<weft::model::attention_shape{2, 1, 512}>;
+static_assert(!wide_heads::is_fused<bf16, Kokkos::DefaultExecutionSpace>);
+template void wide_heads::forward(context_type const&, bf16 const*, bf16*, float*, int);
+template void wide_heads::backward(context_type const&, bf16 const*, bf16 const*, float const*, bf16 const*, bf16*,
+                                   int);

@@ -1,10 +1,14 @@
 // SPDX-FileCopyrightText: 2026 The weft authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// A trainer of the other 16-bit type, with its loss scale.
+// A trainer of the other 16-bit type, with its loss scale, and with messages of yet another type.
 #include <weft/execution/reduced.hpp>
 #include <weft/model/gpt2.hpp>
 #include <weft/train/trainer.hpp>
 
-template class weft::train::trainer<weft::model::gpt2<weft::model::nano>, weft::fp16_mixed,
-                                    Kokkos::DefaultExecutionSpace>;
+namespace {
+using numbers =
+    weft::precision<weft::weights_in<float>, weft::compute_in<weft::float16>, weft::wire_in<weft::bfloat16>>;
+}
+
+template class weft::train::trainer<weft::model::gpt2<weft::model::nano>, numbers, Kokkos::DefaultExecutionSpace>;

@@ -1,7 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The weft authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Every way by which a message leaves a device's memory.
+// Every way by which a message leaves a device's memory, and arrays that become messages.
+#include <weft/execution/reduced.hpp>
+#include <weft/pipeline/logical_order.hpp>
 #include <weft/pipeline/wire_buffer.hpp>
 #include <weft/transport/automatic.hpp>
 #include <weft/transport/copies.hpp>
@@ -40,4 +42,12 @@ void exchange(weft::transport::endpoint& door, space const& instance, buffer& ou
     while (!in.test(*each) || !out.test(*each)) each->yield();
     in.accept(*each, instance, 1, 0, 0, 0, 1);
   }
+}
+
+void arrays(space const& instance, Kokkos::View<float**, Kokkos::LayoutLeft, space::memory_space> const& array,
+            weft::boundary_view<space::memory_space>& wire) {
+  weft::to_wire<float>(instance, array, wire, 0);
+  weft::from_wire<float>(instance, wire, 0, array);
+  weft::to_wire<weft::bfloat16>(instance, array, wire, 1);
+  weft::from_wire<weft::bfloat16>(instance, wire, 1, array);
 }
