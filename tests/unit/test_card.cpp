@@ -126,6 +126,12 @@ TEST_CASE("card: two ranks on one device are refused by its name, unless both we
   cards[3] = made(vendor::hip, "p0", "n2");  // the same place on the bus of another node
   CHECK(why(cards).empty());
   CHECK(why({made(vendor::host, ""), made(vendor::host, "")}).empty());  // hosts are shared
+  cards = two_vendors();
+  cards[3] = cards[2];
+  cards[2].process = cards[3].process = "77";  // ranks that are threads of one process
+  CHECK(why(cards).empty());
+  cards[3].process = "78";
+  CHECK(has(why(cards), "are on one device"));
 }
 
 TEST_CASE("card: vendors meet along the pipeline, and over data only where that is allowed") {

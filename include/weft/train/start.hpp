@@ -81,6 +81,7 @@ transport::card card_of_this_rank(transport::facts const& common, own_build cons
   mine.identity = device.identity;
   char node[256] = {};
   mine.node = gethostname(node, sizeof node - 1) == 0 ? node : "unknown";
+  mine.process = std::to_string(getpid());
   mine.bytes = device.bytes;
   mine.free_bytes = device.free_bytes;
   mine.messages = own.messages;
@@ -94,6 +95,7 @@ transport::card card_of_this_rank(transport::facts const& common, own_build cons
   for (auto const& [name, value] : own.facts) mine.build.add(name, value);
   for (auto const& [name, value] : execution::build_facts<Space>())
     if (name != "weft") mine.build.add(name, value);
+  if (mine.whose != topology::vendor::host) mine.build.add("device", device.name);  // what a core type is on a host
   return mine;
 }
 

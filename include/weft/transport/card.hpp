@@ -31,6 +31,7 @@ struct card {
   std::string device{};                             ///< the device's name, or the processor's
   std::string identity{};                           ///< of a device: the same for all ranks on it; empty: the host
   std::string node{};                               ///< host name
+  std::string process{};                            ///< its number on the node: threads of one process share all it has
   std::int64_t bytes = 0;                           ///< of the memory it computes in
   std::int64_t free_bytes = 0;                      ///< of that, when the card was written
   std::string messages{};                           ///< what moves them, and what that does with device memory
@@ -50,6 +51,7 @@ struct card {
     all.add("device", device);
     all.add("identity", identity);
     all.add("node", node);
+    all.add("process", process);
     all.add("bytes", std::to_string(bytes));
     all.add("free bytes", std::to_string(free_bytes));
     all.add("messages", messages);
@@ -89,6 +91,8 @@ inline card read_card(std::string_view text, int rank) {
       found.identity = value;
     } else if (name == "node") {
       found.node = value;
+    } else if (name == "process") {
+      found.process = value;
     } else if (name == "bytes") {
       found.bytes = number(value);
     } else if (name == "free bytes") {
@@ -193,7 +197,8 @@ inline void require_cards(std::vector<card> const& cards, std::vector<std::vecto
     for (int other = 0; other < rank; ++other) {
       bool const is_one =
           !at(rank).identity.empty() && at(rank).identity == at(other).identity && at(rank).node == at(other).node;
-      if (!is_one || (at(rank).shares_device && at(other).shares_device)) continue;
+      bool const is_one_process = !at(rank).process.empty() && at(rank).process == at(other).process;
+      if (!is_one || is_one_process || (at(rank).shares_device && at(other).shares_device)) continue;
       refuse(rank, "ranks " + std::to_string(other) + " and " + std::to_string(rank) + " are on one device, " +
                        at(rank).device + " (" + at(rank).identity + ") of " + at(rank).node +
                        "; start fewer ranks on this node, let the launcher show each its own device, or set "
