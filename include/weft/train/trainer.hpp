@@ -140,10 +140,6 @@ class trainer {
       options_.capacities.speeds.assign(Plan::speeds::values, Plan::speeds::values + Plan::speeds::ranks);
     options_.mixed.vendors.assign(Plan::vendors::values, Plan::vendors::values + Plan::vendors::ranks);
     options_.mixed.over_data = options_.mixed.over_data || Plan::mixes_over_data;
-    options_.mixed.several_builds =
-        options_.mixed.several_builds || Plan::vendors::is_mixed || Plan::mixes_over_data;
-    options_.mixed.vendors.assign(Plan::vendors::values, Plan::vendors::values + Plan::vendors::ranks);
-    options_.mixed.over_data = options_.mixed.over_data || Plan::mixes_over_data;
     options_.mixed.several_builds = options_.mixed.several_builds || Plan::vendors::is_mixed || Plan::mixes_over_data;
     transport::guarded(door_, [&] {
       if (Plan::memory_limit > 0)
