@@ -6,6 +6,7 @@
 #include <weft/error.hpp>
 #include <weft/schedule/program_view.hpp>
 #include <weft/transport/agreement.hpp>
+#include <weft/transport/detail/library_group.hpp>
 #include <weft/transport/device_library.hpp>
 #include <weft/transport/endpoint.hpp>
 #include <weft/transport/issue_order.hpp>
@@ -95,9 +96,9 @@ class library_door final : public relay {
     if (!is_member(peer)) return inner().send_parts(parts, peer, tag);
     part& mine = take(true, parts.head_bytes, parts.body_bytes, peer, tag);
     std::uint64_t const length = parts.body_bytes;
-    std::memcpy(mine.text.get(), &length, sizeof(length));
-    if (parts.head_bytes > 0) std::memcpy(mine.text.get() + sizeof(length), parts.head, parts.head_bytes);
-    mine.head_post = inner().send(mine.text.get(), sizeof(length) + parts.head_bytes, peer, tag);
+    std::memcpy(mine.text, &length, sizeof(length));
+    if (parts.head_bytes > 0) std::memcpy(mine.text + sizeof(length), parts.head, parts.head_bytes);
+    mine.head_post = inner().send(mine.text, sizeof(length) + parts.head_bytes, peer, tag);
     // sends only read through this pointer
     return enqueue(mine, const_cast<void*>(parts.body), peer);
   }
@@ -105,7 +106,7 @@ class library_door final : public relay {
     if (!is_member(peer)) return inner().receive_parts(parts, peer, tag);
     part& mine = take(false, parts.head_bytes, parts.body_bytes, peer, tag);
     mine.head = parts.head;
-    mine.head_post = inner().receive(mine.text.get(), text_bytes, peer, tag);
+    mine.head_post = inner().receive(mine.text, text_bytes, peer, tag);
     return enqueue(mine, parts.body, peer);
   }
 
@@ -134,7 +135,9 @@ class library_door final : public relay {
     if (!posted.is_in_parts || !posted.pending || !owns(posted)) return inner().abandon(posted);
     give_up();
     part& mine = *reinterpret_cast<part*>(posted.handle);
-    if (!inner().abandon(mine.head_post)) static_cast<void>(mine.text.release());  // may be read for ever
+    if (!inner().abandon(mine.head_post))
+      for (auto& each : parts_)  // may be read for ever
+        if (each.get() == &mine) static_cast<void>(each.release());
     posted = {};
     return true;
   }
@@ -148,34 +151,10 @@ class library_door final : public relay {
   [[nodiscard]] std::size_t groups() const { return launched_; }
 
  private:
-  static constexpr std::size_t text_bytes = 1024;  // of a length and a head
-
-  enum class group_state : std::uint8_t { collecting, waiting, launching, running, done };
-  struct group;
-  struct part {
-    group* of = nullptr;
-    std::unique_ptr<unsigned char[]> text{new unsigned char[text_bytes]};
-    request head_post;
-    void* head = nullptr;
-    std::size_t head_bytes = 0;
-    std::size_t body_bytes = 0;  ///< of a receive: the room, until its head has come
-    int peer = -1;
-    int tag = -1;
-    bool is_send = false;
-  };
-  struct body {
-    void* data = nullptr;
-    std::size_t bytes = 0;
-    int peer = -1;
-    bool is_send = false;
-  };
-  struct group {
-    std::vector<body> bodies;
-    group_state state = group_state::collecting;
-    std::uint64_t mark = 0;
-    std::size_t users = 0;  ///< requests that were not tested to their end
-    group* next = nullptr;  ///< launched after this one
-  };
+  using group_state = detail::library_group::state_type;
+  using group = detail::library_group;
+  using part = detail::library_part;
+  static constexpr std::size_t text_bytes = part::text_bytes;
 
   [[nodiscard]] int own_rank() const { return inner().global_rank(inner().rank()); }
 
@@ -336,7 +315,7 @@ class library_door final : public relay {
   void launch(group& mine) {
     library_.follow();
     library_.begin_group();
-    for (body const& each : mine.bodies)
+    for (auto const& each : mine.bodies)
       if (each.is_send)
         library_.send(each.data, each.bytes, each.peer);
       else
@@ -353,12 +332,12 @@ class library_door final : public relay {
                std::to_string(sizeof(length) + mine.head_bytes) +
                " are right; both ends must hand bodies over in the same way",
            mine.peer, mine.tag);
-    std::memcpy(&length, mine.text.get(), sizeof(length));
+    std::memcpy(&length, mine.text, sizeof(length));
     if (length > mine.body_bytes)
       fail("a body of " + std::to_string(length) + " bytes came where " + std::to_string(mine.body_bytes) +
                " are the most; both ranks must use the same plan and model",
            mine.peer, mine.tag);
-    if (mine.head_bytes > 0) std::memcpy(mine.head, mine.text.get() + sizeof(length), mine.head_bytes);
+    if (mine.head_bytes > 0) std::memcpy(mine.head, mine.text + sizeof(length), mine.head_bytes);
     mine.body_bytes = static_cast<std::size_t>(length);
   }
 
