@@ -6,7 +6,7 @@
 
 #include <weft/config.hpp>
 #include <weft/error.hpp>
-#include <weft/transport/detail/nccl_calls.hpp>
+#include <weft/transport/detail/calls_of_nccl.hpp>
 #include <weft/transport/library_door.hpp>
 
 #include <cuda_runtime.h>

@@ -2,9 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// NCCL's own header, or RCCL's, which declares the same calls, stands in front of this one.
 #include <weft/config.hpp>
 #include <weft/error.hpp>
+
+#include <Kokkos_Core.hpp>
+
+#if defined(KOKKOS_ENABLE_HIP)
+#include <rccl/rccl.h>  // the same calls
+#else
+#include <nccl.h>
+#endif
 
 #include <chrono>
 #include <cstddef>
