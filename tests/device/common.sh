@@ -38,7 +38,7 @@ compile_all() { # compile_all <folder>: `compile <source> <object>` for each, th
     {
       compile "$source" "$folder/$name.o" >"$folder/$name.log" 2>&1 || touch "$folder/$name.failed"
     } &
-  done < <(device_sources | grep -E 'trainer|stages' && device_sources | grep -vE 'trainer|stages')
+  done < <(device_sources | grep -E 'instances|stages' && device_sources | grep -vE 'instances|stages')
   wait
   for name in "$folder"/*.failed; do
     [ -e "$name" ] || continue
@@ -179,7 +179,7 @@ check_preset() { # check_preset <flag> <argument of cmake>...
     tail -n 20 "$out/preset.log"
     fail "the preset $vendor does not configure"
   }
-  grep -E 'checks/stages_float' "$out/preset/compile_commands.json" | grep -q -e "$flag" ||
+  grep -E 'checks/instances' "$out/preset/compile_commands.json" | grep -q -e "$flag" ||
     fail "the preset $vendor does not compile kernels with $flag"
   say "the preset $vendor configures"
 }

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The weft authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Everything above the stages: engine, optimizer, trainers, their states, the timing of blocks.
+// Stages and everything above them: engine, optimizer, trainers, their states, the timing of blocks. In one source, or
+// the devices' compilers would make the kernels of the stages again for the trainers.
 #include "trainers.hpp"
 
 #include <weft/execution/reduce.hpp>
@@ -9,6 +10,10 @@
 #include <weft/train/hand_over.hpp>
 #include <weft/train/measured_speeds.hpp>
 
+template class weft::model::model_stage<device_checks::gpt2, float, device_checks::space>;
+template class weft::model::model_stage<device_checks::llama, float, device_checks::space>;
+template class weft::model::model_stage<device_checks::gpt2, double, device_checks::space>;
+template class weft::model::model_stage<device_checks::llama, double, device_checks::space>;
 template class weft::train::trainer<device_checks::gpt2, float, device_checks::space>;
 template class weft::train::trainer<device_checks::gpt2, double, device_checks::space>;
 template class weft::train::asynchronous_trainer<device_checks::gpt2, float, device_checks::space>;

@@ -1,7 +1,0 @@
-// SPDX-FileCopyrightText: 2026 The weft authors
-// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-
-#include "models.hpp"
-
-template class weft::model::model_stage<device_checks::gpt2, float, device_checks::space>;
-template class weft::model::model_stage<device_checks::llama, float, device_checks::space>;
