@@ -9,8 +9,8 @@
 
 #include <Kokkos_Core.hpp>
 
-/// What the programs of this folder run on whatever Kokkos was built for, and the two models that they share; the
-/// stages are compiled in sources of their own, so each kernel is compiled once.
+/// What the programs of this folder run on whatever Kokkos was built for, and the two models that they share; stages
+/// and trainers are compiled in instances.cpp alone.
 namespace device_checks {
 
 using space = Kokkos::DefaultExecutionSpace;
