@@ -5,6 +5,7 @@
 #include <weft/collective/all.hpp>
 #include <weft/error.hpp>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -67,6 +68,50 @@ TEST_CASE("collective: the nesting of additions is what the headers' comments sa
   CHECK(text("hierarchical", 9, 0) == text("hierarchical:3", 9, 0));
 }
 
+TEST_CASE("collective: groups of any sizes and members: complete, one nesting, each group's sum first") {
+  auto const text = [](char const* name, int chunk) {
+    auto const choice = all_reduce_choice(name);
+    auto const groups = std::count(choice.name().begin(), choice.name().end(), ',') + 1;
+    auto const list = choice.list(static_cast<int>(groups));
+    CHECK(explain(check(list, goal::all_reduce)) == "");
+    CHECK(has_one_association(list));
+    return association(list, chunk).text(0);
+  };
+  CHECK(text("hierarchical:0,0,1,0,1", 0) == "((2 + 4) + (1 + (0 + 3)))");
+  CHECK(text("hierarchical:7,7,2,2", 1) == "((0 + 1) + (2 + 3))");
+
+  // Every division of 1 to 6 ranks into groups, and some larger ones.
+  for (int ranks = 1; ranks <= 6; ++ranks) {
+    int divisions = 1;
+    for (int rank = 1; rank < ranks; ++rank) divisions *= rank + 1;  // rank r is in one of the groups 0 to r
+    for (int number = 0; number < divisions; ++number) {
+      std::vector<int> group_of;
+      for (int rank = 0, rest = number; rank < ranks; rest /= rank + 1, ++rank) group_of.push_back(rest % (rank + 1));
+      auto const list = all_reduce_by_groups(group_of.data(), ranks);
+      CAPTURE(ranks);
+      CAPTURE(number);
+      REQUIRE(explain(check(list, goal::all_reduce)) == "");
+      REQUIRE(has_one_association(list));
+    }
+  }
+  std::vector<int> vendors;  // 21 of one and 12 of another, mixed
+  for (int rank = 0; rank < 33; ++rank) vendors.push_back(rank % 5 < 3 || rank > 30 ? 1 : 0);
+  auto const list = all_reduce_by_groups(vendors.data(), 33);
+  CHECK(explain(check(list, goal::all_reduce)) == "");
+  CHECK(has_one_association(list));
+  int between = 0;
+  for (step const& each : list.steps)
+    if (vendors[static_cast<std::size_t>(each.from)] != vendors[static_cast<std::size_t>(each.to)]) ++between;
+  CHECK(between == 4);  // halves of the buffer: two leaders exchange, there and back
+
+  // The same additions in one process.
+  std::vector<double> values{1.0, 1e16, -1e16, 1.0};
+  std::vector<double*> buffers;
+  for (double& each : values) buffers.push_back(&each);
+  play_locally(make_all_reduce("hierarchical:0,1,1,0", 4), buffers.data(), 1);
+  for (double const each : values) CHECK(each == 2.0);  // (1 + 1) + (1e16 - 1e16)
+}
+
 TEST_CASE("collective: names that do not exist are refused with those that do") {
   auto const refusal = [](auto&& call) {
     try {
@@ -76,8 +121,9 @@ TEST_CASE("collective: names that do not exist are refused with those that do") 
     }
     return std::string("accepted");
   };
-  for (char const* const name : {"", "rings", "hierarchical:", "hierarchical:0", "hierarchical:-2", "hierarchical:2x",
-                                 "hierarchical2", "binomial_tree", "MPI"}) {
+  for (char const* const name :
+       {"", "rings", "hierarchical:", "hierarchical:0", "hierarchical:-2", "hierarchical:2x", "hierarchical2",
+        "hierarchical:0,", "hierarchical:0,,1", "hierarchical:0,-1", "hierarchical:0,1x", "binomial_tree", "MPI"}) {
     CAPTURE(name);
     auto const text = refusal([&] { static_cast<void>(all_reduce_choice(name)); });
     CHECK(text == refusal([&] { static_cast<void>(make_all_reduce(name, 3)); }));
@@ -85,6 +131,9 @@ TEST_CASE("collective: names that do not exist are refused with those that do") 
                     "\"; choose one of ring, recursive-doubling, recursive-halving, tree, hierarchical, "
                     "hierarchical:G") == 0);
   }
+  CHECK(refusal([] {
+          static_cast<void>(make_all_reduce("hierarchical:0,0,1", 4));
+        }).find("names the groups of 3 ranks, and there are 4; name each rank's group") != std::string::npos);
   CHECK(all_reduce_choice("mpi").is_library());
   CHECK(!all_reduce_choice("tree").is_library());
   CHECK(all_reduce_choice().name() == "ring");

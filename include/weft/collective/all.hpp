@@ -8,6 +8,7 @@
 #include <weft/collective/all_reduce.hpp>
 #include <weft/collective/association.hpp>
 #include <weft/collective/binomial_tree.hpp>
+#include <weft/collective/by_groups.hpp>
 #include <weft/collective/check.hpp>
 #include <weft/collective/hierarchical.hpp>
 #include <weft/collective/play_locally.hpp>

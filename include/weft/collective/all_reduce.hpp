@@ -3,6 +3,7 @@
 #pragma once
 
 #include <weft/collective/binomial_tree.hpp>
+#include <weft/collective/by_groups.hpp>
 #include <weft/collective/hierarchical.hpp>
 #include <weft/collective/recursive_doubling.hpp>
 #include <weft/collective/recursive_halving.hpp>
@@ -15,6 +16,7 @@
 #include <charconv>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace weft::inline v1::collective {
 
@@ -39,8 +41,8 @@ namespace weft::inline v1::detail {
   std::string names;
   for (char const* const each : collective::all_reduce_names) names += std::string(each) + ", ";
   throw error("weft::collective: there is no all-reduce \"" + std::string(name) + "\"; choose one of " + names +
-              "hierarchical:G (groups of G ranks) and " + collective::library_all_reduce_name +
-              " (the MPI library's own, over MPI alone)");
+              "hierarchical:G (groups of G ranks), hierarchical:0,0,1 (the group of each rank) and " +
+              collective::library_all_reduce_name + " (the MPI library's own, over MPI alone)");
 }
 
 /// G of "hierarchical:G", 0 of "hierarchical", -1 of anything else.
@@ -56,11 +58,28 @@ inline int group_size_of(std::string_view name) {
   return problem == std::errc() && end == name.data() + name.size() && size >= 1 ? size : -1;
 }
 
+/// {0, 0, 1} of "hierarchical:0,0,1", the group of each rank; empty for anything else.
+inline std::vector<int> groups_of_ranks(std::string_view name) {
+  std::string_view const prefix = collective::hierarchical::name;
+  if (name.substr(0, prefix.size()) != prefix || name.find(',') == std::string_view::npos) return {};
+  std::vector<int> groups;
+  char const* at = name.data() + prefix.size();
+  char const* const last = name.data() + name.size();
+  for (char before = ':'; at < last && *at == before; before = ',') {
+    groups.push_back(-1);
+    auto const [end, problem] = std::from_chars(at + 1, last, groups.back());
+    if (problem != std::errc() || groups.back() < 0) return {};
+    at = end;
+  }
+  return at == last ? groups : std::vector<int>();
+}
+
 }  // namespace weft::inline v1::detail
 
 namespace weft::inline v1::collective {
 
-/// A step list by name: `all_reduce_names`, or "hierarchical:G". Throws `weft::error`, which lists them, for any other.
+/// A step list by name: `all_reduce_names`, "hierarchical:G", or "hierarchical:0,0,1". Throws `weft::error`, which
+/// lists them, for any other.
 inline step_list make_all_reduce(std::string_view name, int ranks) {
   if (ranks < 1)
     throw error("weft::collective: an all-reduce of " + std::to_string(ranks) + " ranks; ask for at least 1");
@@ -69,6 +88,12 @@ inline step_list make_all_reduce(std::string_view name, int ranks) {
   if (name == recursive_halving::name) return recursive_halving::all_reduce(ranks);
   if (name == binomial_tree::name) return binomial_tree::all_reduce(ranks);
   if (int const size = detail::group_size_of(name); size >= 0) return hierarchical::all_reduce(ranks, size);
+  if (auto const groups = detail::groups_of_ranks(name); !groups.empty()) {
+    if (static_cast<int>(groups.size()) == ranks) return all_reduce_by_groups(groups.data(), ranks);
+    throw error("weft::collective: the all-reduce \"" + std::string(name) + "\" names the groups of " +
+                std::to_string(groups.size()) + " ranks, and there are " + std::to_string(ranks) +
+                "; name each rank's group");
+  }
   if (name == library_all_reduce_name)
     throw error("weft::collective: \"" + std::string(name) +
                 "\" is the MPI library's own all-reduce and has no step list; choose another one where the order of "
@@ -83,7 +108,8 @@ class all_reduce_choice {
 
   /// Throws `weft::error`, which lists the names, for one that does not exist.
   explicit all_reduce_choice(std::string_view name) : name_(name) {
-    if (!is_library()) static_cast<void>(list(1));
+    auto const groups = static_cast<int>(detail::groups_of_ranks(name).size());
+    if (!is_library()) static_cast<void>(list(groups > 0 ? groups : 1));
   }
 
   /// That of a policy, the user's own too.

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <weft/collective/binomial_tree.hpp>
-#include <weft/collective/recursive_halving.hpp>
+#include <weft/collective/by_groups.hpp>
 #include <weft/collective/step_list.hpp>
 #include <weft/config.hpp>
+#include <weft/detail/buffer.hpp>
 
 namespace weft::inline v1::detail {
 
@@ -32,7 +32,7 @@ namespace weft::inline v1::collective {
 
 /// Consecutive ranks form groups; the first rank of each is its leader. Groups reduce to their leaders, leaders
 /// all-reduce by recursive halving, and tell their groups. n ranks in G groups of g (the last one may be smaller), G
-/// chunks.
+/// chunks. Groups of other members: collective/by_groups.hpp.
 ///
 ///     6 ranks, groups of 2      1 -> 0, 3 -> 2, 5 -> 4      binomial tree
 ///                               0, 2, 4 all-reduce          recursive halving
@@ -60,50 +60,15 @@ struct hierarchical_of {
   /// The same for a group size that comes at run time.
   [[nodiscard]] static constexpr step_list all_reduce(int ranks, int group_size) {
     int const size = group_size > 0 ? (group_size < ranks ? group_size : ranks) : default_group_size(ranks);
-    int const count = (ranks + size - 1) / size;
-    step_list const leaders = recursive_halving::all_reduce(count);
-    int const inner = binomial_tree::reduce(size).rounds;
-    step_list list{ranks, count, 2 * inner + leaders.rounds,
-                   detail::buffer<step>(2 * (ranks - count) * count + leaders.size())};
-    int position = 0;
-    append_inner(list, position, size, 0, true);
-    for (int index = 0; index < leaders.size(); ++index) {
-      step moved = leaders.steps[index];
-      moved.round += inner;
-      moved.from *= size;
-      moved.to *= size;
-      list.steps[position++] = moved;
-    }
-    append_inner(list, position, size, inner + leaders.rounds, false);
-    return list;
+    weft::detail::buffer<int> group_of(ranks);
+    for (int rank = 0; rank < ranks; ++rank) group_of[rank] = rank / size;
+    return all_reduce_by_groups(group_of.data(), ranks);
   }
 
   [[nodiscard]] static constexpr int default_group_size(int ranks) {
     int root = 1;
     while ((root + 1) * (root + 1) <= ranks) ++root;
     return root;
-  }
-
- private:
-  /// All groups' trees, round by round; every message carries all chunks.
-  static constexpr void append_inner(step_list& list, int& position, int size, int first_round, bool is_reduce) {
-    auto const tree_of = [&](int members) {
-      if (is_reduce) return binomial_tree::reduce(members);  // no ?: here: g++ 12 destroys one of the two twice
-      return binomial_tree::broadcast(members);
-    };
-    step_list const whole = tree_of(size);
-    step_list const last = tree_of(list.ranks - (list.chunks - 1) * size);
-    for (int round = 0; round < whole.rounds; ++round)
-      for (int group = 0; group < list.chunks; ++group) {
-        step_list const& tree = group + 1 < list.chunks ? whole : last;
-        for (int index = 0; index < tree.size(); ++index) {
-          step const each = tree.steps[index];
-          if (each.round != round) continue;
-          for (int chunk = 0; chunk < list.chunks; ++chunk)
-            list.steps[position++] =
-                step{first_round + round, group * size + each.from, group * size + each.to, chunk, each.what};
-        }
-      }
   }
 };
 
