@@ -1,6 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The weft authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "support/thread_team.hpp"
+
 #include <weft/execution/reduce.hpp>
 
 #include <Kokkos_Core.hpp>
@@ -73,4 +75,41 @@ TEST_CASE("block_norms: sums of squares of 65,536 elements, each of chunks in or
     }
     CHECK(found.back() == -1.0);
   }
+}
+
+TEST_CASE("sums in teams, as devices make them: the bits of one thread a chunk") {
+  for (std::int64_t const count : {1, 33, 4096, 5000, 65536, 65537 + 4096}) {
+    CAPTURE(count);
+    auto const values = numbers(count);
+    auto const chunks = static_cast<std::size_t>(weft::reduction::chunks_of(count));
+    auto const blocks = static_cast<std::size_t>(weft::reduction::blocks_of(count));
+    std::vector<double> wanted(chunks + 1, -1.0);
+    weft::execution::for_each(space(), static_cast<std::int64_t>(chunks),
+                              weft::reduction::sum_chunks<float>{values.data(), count, wanted.data()});
+    std::vector<double> wanted_squares(blocks + 1, -1.0);
+    weft::block_norms(space(), values.data(), count, wanted_squares.data());
+    std::vector<double> found(chunks + 1, -1.0);
+    std::vector<double> squares(blocks + 1, -1.0);
+    weft::reduction::sum_in_teams<false, 1>(space(), values.data(), count, found.data());
+    weft::reduction::sum_in_teams<true, 1>(space(), values.data(), count, squares.data());
+    CHECK(found == wanted);
+    CHECK(squares == wanted_squares);
+  }
+}
+
+TEST_CASE("sums in teams: threads of a team share the work and give the same bits") {
+  std::int64_t const count = 65536 + 5000;
+  auto const values = numbers(count);
+  std::vector<double> wanted(18 + 1, -1.0);
+  weft::reduction::sum_in_teams<false, 1>(space(), values.data(), count, wanted.data());
+  std::vector<double> found(18 + 1, -1.0);
+  using sums = weft::reduction::chunk_teams<float, false, 32, thread_team::member>;
+  thread_team::run(2, 32, sums::scratch_bytes + 8, sums{values.data(), count, found.data()});
+  CHECK(found == wanted);
+  std::vector<double> wanted_squares(2, -1.0);
+  weft::block_norms(space(), values.data(), count, wanted_squares.data());
+  std::vector<double> squares(2, -1.0);
+  using norms = weft::reduction::chunk_teams<float, true, 4, thread_team::member>;
+  thread_team::run(2, 4, norms::scratch_bytes + 8, norms{values.data(), count, squares.data()});
+  CHECK(squares == wanted_squares);
 }

@@ -17,5 +17,6 @@
 #include <weft/execution/math_mode.hpp>
 #include <weft/execution/random.hpp>
 #include <weft/execution/reduce.hpp>
+#include <weft/execution/reduce_team.hpp>
 #include <weft/execution/reduced.hpp>
 #include <weft/execution/row_team.hpp>

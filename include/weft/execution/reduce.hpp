@@ -9,6 +9,7 @@
 
 #include <weft/config.hpp>
 #include <weft/execution/kokkos.hpp>
+#include <weft/execution/reduce_team.hpp>
 
 #include <Kokkos_Core.hpp>
 
@@ -22,6 +23,7 @@ inline constexpr std::int64_t chunk_elements = 4096;
 
 /// Norms are sums over blocks of the *logical* tensor, so that no cut over ranks can change them.
 inline constexpr std::int64_t block_elements = 65536;
+static_assert(block_elements == 16 * chunk_elements, "a team of chunk_teams has a block");
 
 KOKKOS_INLINE_FUNCTION constexpr std::int64_t chunks_of(std::int64_t elements) {
   return (elements + chunk_elements - 1) / chunk_elements;
@@ -105,7 +107,11 @@ struct square_blocks {
 template <class Space, class Real>
 void reduce_into(Space const& space, Real const* data, std::int64_t elements, double* partial, double* result) {
   std::int64_t const chunks = reduction::chunks_of(elements);
-  execution::for_each(space, chunks, reduction::sum_chunks<Real>{data, elements, partial});
+  if constexpr (execution::is_host_space<Space>) {
+    execution::for_each(space, chunks, reduction::sum_chunks<Real>{data, elements, partial});
+  } else {
+    reduction::sum_in_teams<false, 128>(space, data, elements, partial);
+  }
   execution::for_each(space, 1, reduction::sum_partials{partial, chunks, result});
 }
 
@@ -130,7 +136,11 @@ template <class Space, class View>
 /// reduction::blocks_of(elements) doubles in Space's memory. Does not wait; does not communicate.
 template <class Space, class Real>
 void block_norms(Space const& space, Real const* data, std::int64_t elements, double* result) {
-  execution::for_each(space, reduction::blocks_of(elements), reduction::square_blocks<Real>{data, elements, result});
+  if constexpr (execution::is_host_space<Space>) {
+    execution::for_each(space, reduction::blocks_of(elements), reduction::square_blocks<Real>{data, elements, result});
+  } else {
+    reduction::sum_in_teams<true, 128>(space, data, elements, result);
+  }
 }
 
 }  // namespace weft::inline v1
