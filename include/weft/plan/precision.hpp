@@ -64,10 +64,10 @@ struct precision {
   using wire = typename plan_detail::number<wire_in, compute, Choices...>::type;
 
  private:
-  static constexpr int counts[] = {plan_detail::number<weights_in, float, Choices...>::count,
-                                   plan_detail::number<compute_in, float, Choices...>::count,
-                                   plan_detail::number<gradients_in, float, Choices...>::count,
-                                   plan_detail::number<wire_in, float, Choices...>::count};
+  static constexpr int counts[4] = {plan_detail::number<weights_in, float, Choices...>::count,
+                                    plan_detail::number<compute_in, float, Choices...>::count,
+                                    plan_detail::number<gradients_in, float, Choices...>::count,
+                                    plan_detail::number<wire_in, float, Choices...>::count};
   static_assert(counts[0] + counts[1] + counts[2] + counts[3] == static_cast<int>(sizeof...(Choices)),
                 "weft::precision: a choice is none of weights_in, compute_in, gradients_in and wire_in; name each type "
                 "through one of these");
