@@ -69,6 +69,9 @@ inline std::vector<std::string> check(options const& chosen, int launched, model
     problems.push_back("--ranks " + text(chosen.ranks) + " asks for threads, but --transport mpi takes the " +
                        text(launched) + " that were launched; use mpiexec -n " + text(chosen.ranks) +
                        ", or --transport in-process");
+  if (chosen.transport == transport_kind::in_process && chosen.channels > 1)
+    problems.push_back("--channels " + text(chosen.channels) +
+                       " are communicators of MPI, and --transport in-process has one; leave it away");
   int stages = ranks;
   int copies = 1;
   int const micro_batches = chosen.micro_batches * chosen.gradient_groups;

@@ -321,6 +321,14 @@ inline void add_options(CLI::App& app, option_table& table, options& chosen) {
   table.choice("--recompute", &options::recompute, recompute_names,
                "Compute activations twice instead of keeping them");
   table.choice("--transport", &options::transport, transport_names, "Ranks are processes (mpiexec) or threads");
+  table.choice("--door", &options::door, door_names,
+               "How boundaries go: through a copy on the host,\nchunk by chunk, as they are, or the quickest of both");
+  table.add("--chunk-bytes", "N", std::to_string(chosen.chunk_bytes), "Of staged boundaries: a multiple of 64",
+            [&chosen](std::string const& text) {
+              chosen.chunk_bytes = whole_number("--chunk-bytes", text, 1024, 1 << 30);
+              if (chosen.chunk_bytes % 64 != 0) refuse_value("--chunk-bytes", text, "a multiple of 64 is legal");
+            });
+  table.whole("--channels", &options::channels, 1, 16, "Communicators that staged boundaries take in turns");
   table.add("--ranks", "N", "1", "Threads of --transport in-process",
             [&chosen](std::string const& text) { chosen.ranks = whole_number("--ranks", text, 1, 1024); });
   app.add_flag("--mixed", chosen.mixed,

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "check.hpp"
 #include "command_line.hpp"
+#include "doors.hpp"
 #include "files.hpp"
 #include "run.hpp"
 
@@ -27,7 +28,9 @@ std::string digest_of_executable() {
   return std::to_string(XXH3_64bits(bytes.data(), bytes.size()));
 }
 
-void run(options const& chosen, weft::transport::endpoint& door, std::string const& executable) {
+void run(options const& chosen, weft::transport::endpoint& ranks, std::string const& executable) {
+  doors by(chosen, ranks);
+  weft::transport::endpoint& door = by.outermost();
   switch (chosen.preset) {
     case preset_kind::nano: return run_nano(chosen, door, executable);
     case preset_kind::small: return run_small(chosen, door, executable);
@@ -68,6 +71,8 @@ int main(int argc, char** argv) {
     way.add("what to do", !parsed.proceed() ? "print help" : chosen.plan ? "print the plan" : "train");
     way.add("preset", to_text(chosen.preset));
     way.add("transport", to_text(chosen.transport));
+    way.add("door", std::string(to_text(chosen.door)) + ", chunks of " + std::to_string(chosen.chunk_bytes) + " on " +
+                        std::to_string(chosen.channels));
     weft::transport::facts build;
     build.add("executable (XXH3)", executable);
     weft::transport::require_agreement(world, way, build, chosen.mixed, "--mixed");

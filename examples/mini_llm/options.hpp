@@ -21,16 +21,19 @@ enum class preset_kind { nano, small, gpt2_124m, llama_nano, llama_160m };
 enum class data_format { automatic, text, llmc, uint16 };
 enum class recompute_kind { none, full };
 enum class transport_kind { mpi, in_process };
+enum class door_kind { plain, staged, device_aware, automatic };
 
 inline constexpr char const* preset_names[] = {"nano", "small", "gpt2-124m", "llama-nano", "llama-160m"};
 inline constexpr char const* data_format_names[] = {"auto", "text", "llmc", "uint16"};
 inline constexpr char const* recompute_names[] = {"none", "full"};
 inline constexpr char const* transport_names[] = {"mpi", "in-process"};
+inline constexpr char const* door_names[] = {"plain", "staged", "device-aware", "automatic"};
 
 inline char const* to_text(preset_kind kind) { return preset_names[static_cast<int>(kind)]; }
 inline char const* to_text(data_format kind) { return data_format_names[static_cast<int>(kind)]; }
 inline char const* to_text(recompute_kind kind) { return recompute_names[static_cast<int>(kind)]; }
 inline char const* to_text(transport_kind kind) { return transport_names[static_cast<int>(kind)]; }
+inline char const* to_text(door_kind kind) { return door_names[static_cast<int>(kind)]; }
 
 struct options {
   // Data and model
@@ -57,8 +60,11 @@ struct options {
   recompute_kind recompute = recompute_kind::none;
   bool post_validation = false;  ///< ranks step before they know the norm of all gradients, and undo what was wrong
   transport_kind transport = transport_kind::mpi;
-  int ranks = 0;       ///< threads of the in-process transport; 0: not given
-  bool plan = false;   ///< print the plan and stop
+  door_kind door = door_kind::plain;  ///< how boundaries get from one memory to another (docs/transports.md)
+  int chunk_bytes = 1 << 19;          ///< of staged ones
+  int channels = 1;                   ///< communicators they go over in turns
+  int ranks = 0;                      ///< threads of the in-process transport; 0: not given
+  bool plan = false;                  ///< print the plan and stop
   bool mixed = false;  ///< ranks of several builds, and on devices of several vendors, may train together
   double timeout_seconds = 60.0;
 
@@ -145,6 +151,9 @@ inline nlohmann::ordered_json to_json(options const& chosen) {
   object["speeds"] = speeds_text(chosen);
   object["recompute"] = to_text(chosen.recompute);
   object["transport"] = to_text(chosen.transport);
+  object["door"] = to_text(chosen.door);
+  object["chunk-bytes"] = chosen.chunk_bytes;
+  object["channels"] = chosen.channels;
   if (chosen.ranks != 0) object["ranks"] = chosen.ranks;
   if (chosen.mixed) object["mixed"] = true;
   object["timeout"] = chosen.timeout_seconds;

@@ -56,6 +56,7 @@ TEST_CASE("every option reaches its member") {
   mini_llm::options const all = parsed(
       "--data d --preset gpt2-124m --init w --dropout 0.25 --schedule gpipe --micro-batches 3 --partition 1,0,4 "
       "--recompute full "
+      "--door device_aware --chunk-bytes 65536 --channels 2 "
       "--transport in-process --ranks 3 --plan --timeout 1.5 --batch 6 --seq 7 --steps 8 --lr 1e-4 --warmup 2 "
       "--weight-decay 0 "
       "--clip 0.5 --seed 18446744073709551615 --out o --log-every 9 --eval-every 0 --eval-batches 11 --save-every 12 "
@@ -70,6 +71,9 @@ TEST_CASE("every option reaches its member") {
   CHECK(all.recompute == mini_llm::recompute_kind::full);
   CHECK(all.transport == mini_llm::transport_kind::in_process);
   CHECK(all.ranks == 3);
+  CHECK(all.door == mini_llm::door_kind::device_aware);
+  CHECK(all.chunk_bytes == 65536);
+  CHECK(all.channels == 2);
   CHECK(all.plan);
   CHECK(all.timeout_seconds == 1.5);
   CHECK(all.batch == 6);
@@ -161,6 +165,8 @@ TEST_CASE("values out of range are refused with the legal range") {
       {"--preset huge", "--preset huge is not possible; nano, small, gpt2-124m, llama-nano or llama-160m is legal"},
       {"--schedule 2f2b", "--schedule 2f2b is not possible; serial, gpipe, 1f1b,"},
       {"--recompute some", "--recompute some is not possible; none or full is legal"},
+      {"--chunk-bytes 100000", "--chunk-bytes 100000 is not possible; a multiple of 64"},
+      {"--door open", "--door open is not possible; plain, staged, device-aware or automatic"},
       {"--transport tcp", "--transport tcp is not possible; mpi or in-process is legal"},
       {"--partition 1,,2", "--partition 1,,2 is not possible; auto, or layers per rank"},
       {"--partition 1,-2", "is not possible; auto, or layers per rank"},
@@ -305,6 +311,7 @@ TEST_CASE("impossible combinations say what is possible") {
   CHECK(has(problems("--resume --init x"), "leave one of them away"));
   CHECK(has(problems("--transport in-process --ranks 2", 2), "start one process, and say --ranks 2"));
   CHECK(problems("--transport in-process --ranks 3 --partition 2,2,2") == "");
+  CHECK(has(problems("--transport in-process --ranks 2 --channels 2"), "in-process has one; leave it away"));
   CHECK(has(problems("--ranks 4", 2), "use mpiexec -n 4, or --transport in-process"));
   CHECK(has(problems("--schedule serial --transport in-process --ranks 2"), "there are 2"));
   mini_llm::options chosen;

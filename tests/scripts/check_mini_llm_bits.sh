@@ -44,6 +44,15 @@ for schedule in gpipe 1f1b zb-h1; do
   run "$schedule-threads" 1 --schedule "$schedule" --micro-batches 3 --transport in-process --ranks 3
   compare "$schedule on 3 threads" "$work/$schedule-threads"
 done
+# By whichever door boundaries go; chunks are shorter than they are.
+for door in staged device-aware automatic; do
+  run "door-$door" 3 --schedule zb-h1 --micro-batches 3 --door "$door" --chunk-bytes 1024 --channels 2
+  compare "zb-h1 on 3 ranks, door $door" "$work/door-$door"
+done
+grep -q "^device memory: ranks 0 to 2: bodies lie in host memory" "$work/log" && grep -q "^links: ranks 1 and 2: 4 KiB direct " "$work/log" &&
+  right "what was found is printed" || wrong "what was found is printed"
+run door-threads 1 --schedule zb-h1 --micro-batches 3 --door automatic --transport in-process --ranks 3
+compare "zb-h1 on 3 threads, door automatic" "$work/door-threads"
 run evaluated 2 --schedule 1f1b --micro-batches 3 --eval-every 1 --eval-batches 2
 compare "evaluation after every step" "$work/evaluated"
 run blind 2 --schedule 1f1b --micro-batches 3 --eval-every 0
