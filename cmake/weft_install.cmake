@@ -27,6 +27,7 @@ write_basic_package_version_file("${PROJECT_BINARY_DIR}/weftConfigVersion.cmake"
                                  ARCH_INDEPENDENT)
 install(FILES "${PROJECT_BINARY_DIR}/weftConfig.cmake" "${PROJECT_BINARY_DIR}/weftConfigVersion.cmake"
               "${PROJECT_SOURCE_DIR}/cmake/weft_find_kokkos.cmake" "${PROJECT_SOURCE_DIR}/cmake/weft_find_cblas.cmake"
-              "${PROJECT_SOURCE_DIR}/cmake/weft_find_mpi.cmake" "${PROJECT_SOURCE_DIR}/cmake/weft_promote.cmake"
+              "${PROJECT_SOURCE_DIR}/cmake/weft_find_mpi.cmake" "${PROJECT_SOURCE_DIR}/cmake/weft_find_nccl.cmake"
+              "${PROJECT_SOURCE_DIR}/cmake/weft_promote.cmake"
         DESTINATION "${weft_INSTALL_CMAKEDIR}" COMPONENT weft_devel)
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT weft_devel)

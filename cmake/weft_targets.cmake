@@ -11,11 +11,13 @@
 #   weft::mpi       weft::weft and MPI
 #   weft::cuda      weft::kokkos on a CUDA device, with cuBLAS
 #   weft::hip       weft::kokkos on a HIP device, with hipBLAS
+#   weft::nccl      weft::cuda with NCCL, where that is found; weft::rccl: weft::hip with RCCL
 #   weft::all       every one of the above that this build has
 
 include(weft_find_kokkos)
 include(weft_find_cblas)
 include(weft_find_mpi)
+include(weft_find_nccl)
 
 set(weft_COMPONENTS weft numerics)
 
@@ -110,6 +112,11 @@ if(weft_ENABLE_CUDA)
   # nvcc_wrapper calls itself GNU: the device half needs its own word for no contraction.
   target_compile_options(weft_cuda INTERFACE "$<$<BOOL:$<FILTER:${CMAKE_CXX_COMPILER},INCLUDE,nvcc>>:--fmad=false>")
   list(APPEND weft_COMPONENTS cuda)
+  weft_find_nccl(weft_nccl_found nccl)
+  if(weft_nccl_found)
+    weft_add_component(nccl weft::cuda weft::nccl_library)
+    list(APPEND weft_COMPONENTS nccl)
+  endif()
 endif()
 if(weft_ENABLE_HIP)
   if(NOT weft_HAS_KOKKOS OR NOT Kokkos_ENABLE_HIP)
@@ -119,6 +126,11 @@ if(weft_ENABLE_HIP)
   find_package(hipblas REQUIRED)
   weft_add_component(hip weft::kokkos roc::hipblas)
   list(APPEND weft_COMPONENTS hip)
+  weft_find_nccl(weft_rccl_found rccl)
+  if(weft_rccl_found)
+    weft_add_component(rccl weft::hip weft::rccl_library)
+    list(APPEND weft_COMPONENTS rccl)
+  endif()
 endif()
 
 find_package(Threads REQUIRED)
