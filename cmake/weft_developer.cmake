@@ -41,10 +41,12 @@ if(weft_BUILD_EXAMPLES OR weft_BUILD_TESTS)
   weft_require_header(weft_JSON_INCLUDE_DIR nlohmann/json.hpp nlohmann-json3-dev)
   weft_require_header(weft_TOML_INCLUDE_DIR toml++/toml.h libtomlplusplus-dev)
   weft_require_header(weft_XXHASH_INCLUDE_DIR xxhash.h libxxhash-dev)
-  # What they ask for by name at run time is compiled once for all of them; see weft/schedule/extern_schedules.hpp.
-  add_library(weft_named_schedules STATIC "${PROJECT_SOURCE_DIR}/examples/named_schedules.cpp")
+  # What they ask for by name at run time is compiled once for all of them; see weft/schedule/extern_schedules.hpp
+  # and weft/transport/extern_transport.hpp.
+  add_library(weft_named_schedules STATIC "${PROJECT_SOURCE_DIR}/examples/named_schedules.cpp"
+                                          "${PROJECT_SOURCE_DIR}/examples/transport_words.cpp")
   target_link_libraries(weft_named_schedules PRIVATE weft_developer)
-  target_compile_definitions(weft_named_schedules INTERFACE WEFT_EXTERN_SCHEDULES)
+  target_compile_definitions(weft_named_schedules INTERFACE WEFT_EXTERN_SCHEDULES WEFT_EXTERN_TRANSPORT)
   add_library(weft_example_support INTERFACE)
   target_link_libraries(weft_example_support INTERFACE weft_developer weft_named_schedules)
   target_include_directories(weft_example_support INTERFACE "${PROJECT_SOURCE_DIR}/examples")

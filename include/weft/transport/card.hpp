@@ -7,6 +7,7 @@
 #include <weft/topology/vendor.hpp>
 #include <weft/transport/agreement.hpp>
 #include <weft/transport/endpoint.hpp>
+#include <weft/transport/extern_transport.hpp>
 #include <weft/transport/run_collective.hpp>
 
 #include <algorithm>
@@ -64,7 +65,49 @@ struct card {
 };
 
 /// Reads what `text` wrote on `rank`. Throws `agreed_error` where that is no card, or one of another version.
-inline card read_card(std::string_view text, int rank) {
+WEFT_TRANSPORT_INLINE card read_card(std::string_view text, int rank);
+
+/// Every rank's card, on every rank. Collective.
+WEFT_TRANSPORT_INLINE std::vector<card> exchange_cards(endpoint& door, card const& mine,
+                                                       double deadline = default_deadline);
+
+/// What a job allows beside ranks that are alike.
+struct mixed_rules {
+  bool several_builds = false;  ///< compilers, Kokkos versions, execution spaces, threads, BLAS, executables may differ
+  bool over_data = false;       ///< ranks that hold the same layers may be of different vendors
+  bool shared_devices = false;  ///< several ranks may compute on one device
+  std::vector<topology::vendor> vendors{};            ///< what each rank must be; empty: what it is
+  std::string allowed_by = "trainer_options::mixed";  ///< what messages name as the way to allow several builds
+};
+
+namespace detail {
+
+/// "ranks 0 to 2 and 5".
+WEFT_TRANSPORT_INLINE std::string ranks_text(std::vector<int> const& ranks);
+
+WEFT_TRANSPORT_INLINE std::string memory_text(std::int64_t bytes);
+
+/// Whose the execution space of this name is.
+WEFT_TRANSPORT_INLINE topology::vendor vendor_of_space(std::string_view space);
+
+}  // namespace detail
+
+/// Throws the same `agreed_error` wherever it is called with the same cards, one per rank, unless: no card contradicts
+/// itself, every rank is what the rules promise, no two ranks are on one device by accident, all of one `holders` list
+/// (ranks that hold the same layers, and so sum their gradients) are of one vendor or may differ, and all have one
+/// fingerprint. Does not communicate.
+WEFT_TRANSPORT_INLINE void require_cards(std::vector<card> const& cards, std::vector<std::vector<int>> const& holders,
+                                         mixed_rules const& rules);
+
+/// A sentence for everything in which builds differ: "Kokkos is 30401 on ranks 0 and 1, 50200 on rank 2".
+WEFT_TRANSPORT_INLINE std::vector<std::string> differences(std::vector<card> const& cards);
+
+/// For people: a line per rank, with what it holds (`held`, one text per rank) and what it is. Ends with a line break.
+WEFT_TRANSPORT_INLINE std::string card_table(std::vector<card> const& cards, std::vector<std::string> const& held);
+
+#if defined(WEFT_DEFINES_TRANSPORT)
+
+WEFT_TRANSPORT_INLINE card read_card(std::string_view text, int rank) {
   auto const refuse = [rank](std::string const& what) {
     throw agreed_error("weft::transport: the card of rank " + std::to_string(rank) + " " + what +
                            "; build every rank's executable of one version of weft",
@@ -111,27 +154,15 @@ inline card read_card(std::string_view text, int rank) {
   return found;
 }
 
-/// Every rank's card, on every rank. Collective.
-inline std::vector<card> exchange_cards(endpoint& door, card const& mine, double deadline = default_deadline) {
+WEFT_TRANSPORT_INLINE std::vector<card> exchange_cards(endpoint& door, card const& mine, double deadline) {
   auto const texts = gather_texts(door, mine.text(), deadline);
   std::vector<card> all;
   for (std::size_t rank = 0; rank < texts.size(); ++rank) all.push_back(read_card(texts[rank], static_cast<int>(rank)));
   return all;
 }
 
-/// What a job allows beside ranks that are alike.
-struct mixed_rules {
-  bool several_builds = false;  ///< compilers, Kokkos versions, execution spaces, threads, BLAS, executables may differ
-  bool over_data = false;       ///< ranks that hold the same layers may be of different vendors
-  bool shared_devices = false;  ///< several ranks may compute on one device
-  std::vector<topology::vendor> vendors{};            ///< what each rank must be; empty: what it is
-  std::string allowed_by = "trainer_options::mixed";  ///< what messages name as the way to allow several builds
-};
-
 namespace detail {
-
-/// "ranks 0 to 2 and 5".
-inline std::string ranks_text(std::vector<int> const& ranks) {
+WEFT_TRANSPORT_INLINE std::string ranks_text(std::vector<int> const& ranks) {
   std::vector<std::string> parts;
   for (std::size_t first = 0; first < ranks.size();) {
     std::size_t last = first;
@@ -146,27 +177,21 @@ inline std::string ranks_text(std::vector<int> const& ranks) {
   return text;
 }
 
-inline std::string memory_text(std::int64_t bytes) {
+WEFT_TRANSPORT_INLINE std::string memory_text(std::int64_t bytes) {
   char text[32];
   std::snprintf(text, sizeof text, "%.1f GiB", static_cast<double>(bytes) / (1 << 30));
   return text;
 }
 
-/// Whose the execution space of this name is.
-inline topology::vendor vendor_of_space(std::string_view space) {
+WEFT_TRANSPORT_INLINE topology::vendor vendor_of_space(std::string_view space) {
   if (space.find("Cuda") != std::string_view::npos) return topology::vendor::cuda;
   if (space.find("HIP") != std::string_view::npos) return topology::vendor::hip;
   return topology::vendor::host;
 }
-
 }  // namespace detail
 
-/// Throws the same `agreed_error` wherever it is called with the same cards, one per rank, unless: no card contradicts
-/// itself, every rank is what the rules promise, no two ranks are on one device by accident, all of one `holders` list
-/// (ranks that hold the same layers, and so sum their gradients) are of one vendor or may differ, and all have one
-/// fingerprint. Does not communicate.
-inline void require_cards(std::vector<card> const& cards, std::vector<std::vector<int>> const& holders,
-                          mixed_rules const& rules) {
+WEFT_TRANSPORT_INLINE void require_cards(std::vector<card> const& cards, std::vector<std::vector<int>> const& holders,
+                                         mixed_rules const& rules) {
   auto const at = [&](int rank) -> card const& { return cards[static_cast<std::size_t>(rank)]; };
   auto const refuse = [](int rank, std::string const& what) {
     throw agreed_error("weft::transport: " + what, {.rank = rank});
@@ -215,8 +240,7 @@ inline void require_cards(std::vector<card> const& cards, std::vector<std::vecto
                          "places, or allow it (allow_mixed<data_axis>)");
 }
 
-/// A sentence for everything in which builds differ: "Kokkos is 30401 on ranks 0 and 1, 50200 on rank 2".
-inline std::vector<std::string> differences(std::vector<card> const& cards) {
+WEFT_TRANSPORT_INLINE std::vector<std::string> differences(std::vector<card> const& cards) {
   struct said {
     std::string name;
     std::vector<std::pair<std::string, std::vector<int>>> values;
@@ -246,8 +270,7 @@ inline std::vector<std::string> differences(std::vector<card> const& cards) {
   return sentences;
 }
 
-/// For people: a line per rank, with what it holds (`held`, one text per rank) and what it is. Ends with a line break.
-inline std::string card_table(std::vector<card> const& cards, std::vector<std::string> const& held) {
+WEFT_TRANSPORT_INLINE std::string card_table(std::vector<card> const& cards, std::vector<std::string> const& held) {
   std::vector<std::vector<std::string>> rows{{"rank", "holds", "vendor", "space", "device", "free memory", "node"}};
   for (std::size_t rank = 0; rank < cards.size(); ++rank) {
     card const& each = cards[rank];
@@ -265,5 +288,7 @@ inline std::string card_table(std::vector<card> const& cards, std::vector<std::s
     }
   return text;
 }
+
+#endif
 
 }  // namespace weft::inline v1::transport
