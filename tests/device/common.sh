@@ -170,12 +170,12 @@ check_refused() { # check_refused <folder>
 }
 
 # The preset of the vendor must configure with this Kokkos, and hand its flag against contraction to the device's half.
-check_preset() { # check_preset <flag> <argument of cmake>...
-  local flag=$1
-  shift
+check_preset() { # check_preset <flag> <folder of Kokkos_Core.hpp> <argument of cmake>...
+  local flag=$1 kokkos_folder=$2
+  shift 2
   rm -rf "$out/preset"
   (cd "$root" && cmake --preset "$vendor" -B "$out/preset" "-DKokkos_ROOT=$here/kokkos_overlay" -Dweft_BUILD_BENCH=OFF \
-    "-Dweft_OVERLAY_BACKEND=${vendor^^}" "-Dweft_OVERLAY_KOKKOS=$kokkos" "$@") >"$out/preset.log" 2>&1 || {
+    "-Dweft_OVERLAY_BACKEND=${vendor^^}" "-Dweft_OVERLAY_KOKKOS=$kokkos_folder" "$@") >"$out/preset.log" 2>&1 || {
     tail -n 20 "$out/preset.log"
     fail "the preset $vendor does not configure"
   }

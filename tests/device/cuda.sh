@@ -146,6 +146,6 @@ if command -v cmake >/dev/null && command -v ninja >/dev/null; then
   printf '%s\n' '#!/bin/sh' 'for each; do shift; [ "$each" = --fmad=false ] || set -- "$@" "$each"; done' 'exec g++ "$@"' \
     >"$out/bin/nvcc_wrapper"
   chmod +x "$out/bin/nvcc_wrapper"
-  check_preset --fmad=false "-DCMAKE_CXX_COMPILER=$out/bin/nvcc_wrapper"
+  check_preset --fmad=false "$kokkos" "-DCMAKE_CXX_COMPILER=$out/bin/nvcc_wrapper"
 fi
 say "PASSED in $((SECONDS - begin)) s; the list is in $out/kernels_$arch.txt"

@@ -89,8 +89,6 @@ printf '%s\n' __hip_fatbin __hip_gpubin_handle >>"$out/known"
 check_open_symbols "$out/known" '^((vtable|typeinfo|typeinfo name|VTT|guard variable) for )?(Kokkos|desul)::|^nccl[A-Z]|^__hip_(fatbin|gpubin_handle)_' "$out"/objects/*.o
 
 check_refused "$out"
-# shellcheck disable=SC2034 # common.sh reads it
-kokkos=/usr/include/kokkos
-check_preset -ffp-contract=off -Dhipblas_DIR=/opt/weft-hip/usr/lib/x86_64-linux-gnu/cmake/hipblas \
+check_preset -ffp-contract=off /usr/include/kokkos -Dhipblas_DIR=/opt/weft-hip/usr/lib/x86_64-linux-gnu/cmake/hipblas \
   -DCMAKE_PREFIX_PATH=/opt/weft-hip/usr
 say "PASSED in $((SECONDS - begin)) s; the lists are in $out"
