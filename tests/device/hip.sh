@@ -46,7 +46,7 @@ compile() { # compile <source> <object> [flag]...: both architectures at once; t
     -ffp-contract=off -Wall -Wextra -Werror -DWEFT_TEST_KOKKOS -I"$root/include" -I"$root/tests" -isystem "$here/kokkos_overlay" \
     -isystem /usr/include/kokkos -isystem /opt/weft-hip/usr/include -isystem "$mpi" "$@" -c "$source" -o "$target"
 }
-mpi=$(dirname "$(find /usr/lib /usr/include -path '*mpich*' -name mpi.h | head -n 1)")
+mpi=$(dirname "$(find /usr/lib /usr/include -path '*/mpich/*' -name mpi.h | head -n 1)")
 llvm=$(hipconfig --hipclangpath)
 say "$(hipcc --version | grep -o 'clang version [0-9.]*'), hipcc $(dpkg-query -W -f '${Version}' hipcc), Kokkos $(dpkg-query -W -f '${Version}' libkokkos-dev), ${architectures[*]}"
 
