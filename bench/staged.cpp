@@ -43,7 +43,7 @@ using host_bytes = Kokkos::View<char*, Kokkos::HostSpace>;  // at a cache line, 
 weft::transport::mpi* world = nullptr;
 std::vector<weft::transport::way> ways;
 weft::transport::automatic* chooses = nullptr;
-char* body = nullptr;  // one for all, measured links included: from some places copies take twice as long
+char* moved = nullptr;  // one for all, measured links included: from some places copies take twice as long
 
 void finish(MPI_Request& posted) {
   for (int is_done = 0;;) {
@@ -153,10 +153,10 @@ void staged(benchmark::State& state) {
     double times[4] = {};
     for (int each = 0; each < 4; ++each) {
       int const which = (each + turn) % 4;
-      if (which == 0) times[0] = measure(*ways[0].door, body, bytes, tag);
-      if (which == 1) times[1] = measure([&] { by_hand.send(body, bytes); }, [&] { by_hand.receive(body, bytes); });
-      if (which == 2) times[2] = measure(*ways[1].door, body, bytes, tag);
-      if (which == 3) times[3] = measure(*chooses, body, bytes, tag);
+      if (which == 0) times[0] = measure(*ways[0].door, moved, bytes, tag);
+      if (which == 1) times[1] = measure([&] { by_hand.send(moved, bytes); }, [&] { by_hand.receive(moved, bytes); });
+      if (which == 2) times[2] = measure(*ways[1].door, moved, bytes, tag);
+      if (which == 3) times[3] = measure(*chooses, moved, bytes, tag);
     }
     state.SetIterationTime(times[2]);
     if (turn++ < 4) continue;  // to warm up
@@ -199,8 +199,8 @@ int main(int argc, char** argv) {
       weft::transport::device_aware direct(door, Kokkos::HostSpace::name());
       ways = {{"direct", &direct}, {"staged", &by_chunks}};
       host_bytes const bytes_to_move("body", most);
-      body = bytes_to_move.data();
-      auto const table = weft::transport::measure_links(door, ways, Kokkos::HostSpace::name(), body, most);
+      moved = bytes_to_move.data();
+      auto const table = weft::transport::measure_links(door, ways, Kokkos::HostSpace::name(), moved, most);
       weft::transport::automatic automatic(door, Kokkos::HostSpace::name(), ways, table);
       chooses = &automatic;
       for (std::size_t bytes = std::size_t{1} << 20; bytes <= most; bytes *= 4)
