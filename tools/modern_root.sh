@@ -33,8 +33,10 @@ packages=(g++ cmake ninja-build ccache mpich libmpich-dev openmpi-bin libopenmpi
 stamp="1 ${packages[*]}"
 
 hip_packages=(hipcc)
-hip_unpacked=(libhipblas-dev libhipblas2 libhipblas-common-dev librccl-dev)
-hip_stamp="1 ${hip_packages[*]} ${hip_unpacked[*]}"
+# RCCL's header of sid is that of NCCL 2.13; experimental has 2.27's. Nothing else comes from there: apt takes from it
+# what is asked for by name alone.
+hip_unpacked=(libhipblas-dev libhipblas2 libhipblas-common-dev librccl-dev/experimental)
+hip_stamp="2 ${hip_packages[*]} ${hip_unpacked[*]}"
 with_hip=no
 
 say() { printf '[modern root] %s\n' "$*" >&2; }
@@ -134,6 +136,7 @@ add_hip() {
   inside sh -c '
     set -e
     export DEBIAN_FRONTEND=noninteractive
+    sed "s/ sid / experimental /" /etc/apt/sources.list >/etc/apt/sources.list.d/experimental.list
     apt-get -q -o Acquire::Check-Valid-Until=false update
     apt-get -q -y -o APT::Install-Recommends=false install $1
     rm -rf /opt/weft-hip
