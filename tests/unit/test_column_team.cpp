@@ -71,20 +71,20 @@ void check(std::int64_t rows, std::int64_t columns, int sums, Make const& make, 
 
 TEST_CASE_TEMPLATE("column sums: teams add in the promised order, to what hosts add to rounding", Real, float, double) {
   for (auto const& [rows, columns] : {std::pair<std::int64_t, std::int64_t>{1, 1}, {63, 8}, {64, 3}, {200, 21}}) {
+    std::int64_t const height = rows;
+    std::int64_t const width = columns;
     auto const count = static_cast<std::size_t>(rows * columns);
     auto const x = normal_numbers<Real>(count, 1);
     auto const dy = normal_numbers<Real>(count, 2);
     auto const mean = normal_numbers<Real>(static_cast<std::size_t>(rows), 3);
     auto const rstd = normal_numbers<Real>(static_cast<std::size_t>(rows), 4);
-    auto const at = [columns = columns](std::int64_t row, std::int64_t column) {
-      return static_cast<std::size_t>(row * columns + column);
+    auto const at = [width](std::int64_t row, std::int64_t column) {
+      return static_cast<std::size_t>(row * width + column);
     };
     auto const of = [](std::vector<Real> const& numbers, std::int64_t row) {
       return numbers[static_cast<std::size_t>(row)];
     };
     auto const cut = execution::cut_columns(space{}, columns);
-    std::int64_t const height = rows;
-    std::int64_t const width = columns;
     check<Real>(
         rows, columns, 1,
         [&](Real* sum) {

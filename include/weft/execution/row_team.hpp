@@ -114,7 +114,7 @@ class row_threads {
   KOKKOS_FORCEINLINE_FUNCTION Real* next() {
     static_assert(sizeof(Real) <= sizeof(double));
     turn_ ^= 1;
-    return reinterpret_cast<Real*>(scratch_ + turn_ * (scratch_bytes / 2));
+    return reinterpret_cast<Real*>(scratch_ + static_cast<std::size_t>(turn_) * (scratch_bytes / 2));
   }
   template <class Real>
   KOKKOS_FORCEINLINE_FUNCTION void collect(Real const* shared, Real* all) const {
