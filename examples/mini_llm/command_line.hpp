@@ -348,6 +348,10 @@ inline void add_options(CLI::App& app, option_table& table, options& chosen) {
               "Steps of linear warm-up; a cosine follows");
   table.real("--weight-decay", &options::weight_decay, {0.0, 10.0}, "Decoupled; not on norms and biases");
   table.real("--clip", &options::clip, {0.0, 1e9}, "Largest global norm of the gradient; 0: do not clip");
+  table.choice(
+      "--precision", &options::precision, precision_names,
+      "Of activations; sums and weights are floats. tf32: of\nproducts on devices. bf16 and fp16 are programs of\n"
+      "their own, mini_llm_bf16 and mini_llm_fp16");
   table.whole("--seed", &options::seed, std::uint64_t{0}, std::numeric_limits<std::uint64_t>::max(),
               "Of weights, windows, dropout and sample");
 

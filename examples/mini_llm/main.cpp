@@ -4,6 +4,7 @@
 #include "command_line.hpp"
 #include "doors.hpp"
 #include "files.hpp"
+#include "numbers.hpp"
 #include "run.hpp"
 
 #include <weft/transport/agreement.hpp>
@@ -62,6 +63,7 @@ int main(int argc, char** argv) {
     weft::transport::all_or_none(world, [&] {
       parsed = parse_command_line(argc, argv);
       executable = digest_of_executable();
+      if (parsed.proceed()) parsed.chosen.precision = checked_precision(parsed.chosen.precision);
       if (parsed.chosen.transport == transport_kind::in_process && world.size() > 1)
         throw weft::error(threads_in_processes(world.size()));
     });

@@ -20,18 +20,21 @@ namespace mini_llm {
 enum class preset_kind { nano, small, gpt2_124m, llama_nano, llama_160m };
 enum class data_format { automatic, text, llmc, uint16 };
 enum class recompute_kind { none, full };
+enum class precision_kind { automatic, fp32, tf32, bf16, fp16 };
 enum class transport_kind { mpi, in_process };
 enum class door_kind { plain, staged, device_aware, automatic };
 
 inline constexpr char const* preset_names[] = {"nano", "small", "gpt2-124m", "llama-nano", "llama-160m"};
 inline constexpr char const* data_format_names[] = {"auto", "text", "llmc", "uint16"};
 inline constexpr char const* recompute_names[] = {"none", "full"};
+inline constexpr char const* precision_names[] = {"auto", "fp32", "tf32", "bf16", "fp16"};
 inline constexpr char const* transport_names[] = {"mpi", "in-process"};
 inline constexpr char const* door_names[] = {"plain", "staged", "device-aware", "automatic"};
 
 inline char const* to_text(preset_kind kind) { return preset_names[static_cast<int>(kind)]; }
 inline char const* to_text(data_format kind) { return data_format_names[static_cast<int>(kind)]; }
 inline char const* to_text(recompute_kind kind) { return recompute_names[static_cast<int>(kind)]; }
+inline char const* to_text(precision_kind kind) { return precision_names[static_cast<int>(kind)]; }
 inline char const* to_text(transport_kind kind) { return transport_names[static_cast<int>(kind)]; }
 inline char const* to_text(door_kind kind) { return door_names[static_cast<int>(kind)]; }
 
@@ -75,7 +78,8 @@ struct options {
   double learning_rate = 3e-3;
   std::int64_t warmup = 60;
   double weight_decay = 0.1;
-  double clip = 1.0;  ///< 0: off
+  double clip = 1.0;                                     ///< 0: off
+  precision_kind precision = precision_kind::automatic;  ///< of one program each (numbers.hpp), fp32 and tf32 apart
   std::uint64_t seed = 1;
 
   // Reports and files
@@ -164,6 +168,7 @@ inline nlohmann::ordered_json to_json(options const& chosen) {
   object["warmup"] = chosen.warmup;
   object["weight-decay"] = chosen.weight_decay;
   object["clip"] = chosen.clip;
+  object["precision"] = to_text(chosen.precision);
   object["seed"] = chosen.seed;
   object["out"] = chosen.out;
   object["log-every"] = chosen.log_every;
@@ -193,6 +198,7 @@ inline nlohmann::json resume_configuration(options const& chosen, int copies = 1
           {"warmup", chosen.warmup},
           {"weight-decay", chosen.weight_decay},
           {"clip", chosen.clip},
+          {"precision", to_text(chosen.precision)},
           {"dropout", chosen.dropout}};
 }
 

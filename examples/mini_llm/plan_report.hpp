@@ -97,7 +97,7 @@ std::string headline(options const& chosen, int world, weft::topology::partition
          (chosen.recompute == recompute_kind::full ? ", activations recomputed\n" : "\n");
 }
 
-template <class Model>
+template <class Model, class Number = float>
 void print_plan(options const& chosen, int launched) {
   int const world = chosen.ranks > 0 ? chosen.ranks : launched;
   options as_launched = chosen;  // a plan may be asked for on any number of ranks, by one process
@@ -134,7 +134,8 @@ void print_plan(options const& chosen, int launched) {
   std::printf("\nrank  layers  peak  forward flops  %12s%12s%12s%12s%12s%12s%12s\n", "parameters", "gradients",
               "optimizer", "activations", "wire", "work", "total");
   for (int rank = 0; rank < ranks; ++rank) {
-    auto const needs = weft::memory_of_rank<Model>(program.view(), layers, largest, rank, chosen.gradient_groups);
+    auto const needs =
+        weft::memory_of_rank<Model, Number>(program.view(), layers, largest, rank, chosen.gradient_groups);
     std::int64_t flops = 0;
     int held = 0;
     int peak = 0;

@@ -12,7 +12,7 @@ void run_gpt2_124m(options const& chosen, weft::transport::endpoint& door, std::
 }
 
 void plan_gpt2_124m(options const& chosen, int ranks) {
-  print_plan<weft::model::gpt2<weft::model::gpt2_124m>>(chosen, ranks);
+  print_plan<weft::model::gpt2<weft::model::gpt2_124m>, numbers>(chosen, ranks);
 }
 
 }  // namespace mini_llm

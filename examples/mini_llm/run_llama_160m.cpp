@@ -12,7 +12,7 @@ void run_llama_160m(options const& chosen, weft::transport::endpoint& door, std:
 }
 
 void plan_llama_160m(options const& chosen, int ranks) {
-  print_plan<weft::model::llama<weft::model::llama_160m>>(chosen, ranks);
+  print_plan<weft::model::llama<weft::model::llama_160m>, numbers>(chosen, ranks);
 }
 
 }  // namespace mini_llm

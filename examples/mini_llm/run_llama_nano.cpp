@@ -12,7 +12,7 @@ void run_llama_nano(options const& chosen, weft::transport::endpoint& door, std:
 }
 
 void plan_llama_nano(options const& chosen, int ranks) {
-  print_plan<weft::model::llama<weft::model::llama_nano>>(chosen, ranks);
+  print_plan<weft::model::llama<weft::model::llama_nano>, numbers>(chosen, ranks);
 }
 
 }  // namespace mini_llm

@@ -11,6 +11,8 @@ void run_nano(options const& chosen, weft::transport::endpoint& door, std::strin
   run_training<weft::model::gpt2<weft::model::nano>>(chosen, door, executable);
 }
 
-void plan_nano(options const& chosen, int ranks) { print_plan<weft::model::gpt2<weft::model::nano>>(chosen, ranks); }
+void plan_nano(options const& chosen, int ranks) {
+  print_plan<weft::model::gpt2<weft::model::nano>, numbers>(chosen, ranks);
+}
 
 }  // namespace mini_llm

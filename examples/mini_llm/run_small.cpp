@@ -11,6 +11,8 @@ void run_small(options const& chosen, weft::transport::endpoint& door, std::stri
   run_training<weft::model::gpt2<weft::model::small>>(chosen, door, executable);
 }
 
-void plan_small(options const& chosen, int ranks) { print_plan<weft::model::gpt2<weft::model::small>>(chosen, ranks); }
+void plan_small(options const& chosen, int ranks) {
+  print_plan<weft::model::gpt2<weft::model::small>, numbers>(chosen, ranks);
+}
 
 }  // namespace mini_llm

@@ -12,6 +12,7 @@
 #include "init_weights.hpp"
 #include "metrics.hpp"
 #include "model_config.hpp"
+#include "numbers.hpp"
 #include "options.hpp"
 #include "out_directory.hpp"
 #include "plan_report.hpp"
@@ -48,7 +49,7 @@
 
 namespace mini_llm {
 
-template <class Model, class Trainer = weft::train::trainer<Model, float>>
+template <class Model, class Trainer = weft::train::trainer<Model, numbers>>
 class training : private training_base {
  public:
   using trainer_type = Trainer;
@@ -171,6 +172,8 @@ class training : private training_base {
 
   [[nodiscard]] weft::train::trainer_options settings() const {
     auto all = trainer_settings();
+    // No rank knows in time whether all gradients are finite; 2^10 leaves them as much room above as below.
+    if (plays_windows && own_precision == precision_kind::fp16) all.scaling = weft::train::loss_scaling::fixed(1024.0);
     all.build.messages =
         chosen_.transport == transport_kind::mpi ? weft::transport::mpi_text() : "threads of one process";
     return all;
@@ -182,7 +185,7 @@ class training : private training_base {
     start.add("--speeds", speeds_text(chosen_));
     weft::transport::require_agreement(door_, start, chosen_.timeout_seconds);
     if (chosen_.measure_speeds && chosen_.speeds.empty())
-      chosen_.speeds = weft::train::measured_speeds<Model, float>(
+      chosen_.speeds = weft::train::measured_speeds<Model, numbers>(
           door_, weft::train::pipelines_of(ranks, door_.size()), largest_micro_batch(chosen_), chosen_.timeout_seconds);
   }
 
@@ -212,6 +215,9 @@ class training : private training_base {
       });
       started_from_ = identity_of(saved->path());
       trainer_->set_steps_done(saved->facts().step, saved->facts().optimizer_steps);
+      if constexpr (!plays_windows)  // a run without a scale has left none
+        if (saved->facts().loss_scale != weft::train::loss_scale_state{})
+          trainer_->set_loss_scale(saved->facts().loss_scale);
       if constexpr (plays_windows) {
         std::string const why = differs_from_carried(saved->facts().carried, chosen_, *trainer_);
         if (why.empty())
@@ -263,6 +269,7 @@ class training : private training_base {
   void save(std::int64_t step) {
     std::optional<checkpoint_writer<float>> writer;
     auto facts = current_facts(step, trainer_->optimizer_steps());
+    if constexpr (!plays_windows) facts.loss_scale = trainer_->loss_scale();
     std::vector<carried_tensor> carried;
     if constexpr (plays_windows) {
       facts.carried = carried_facts(chosen_, *trainer_, weft::train::collect_carried_numbers(*trainer_));
@@ -300,7 +307,7 @@ class training : private training_base {
 template <class Model>
 void run_training(options const& chosen, weft::transport::endpoint& door, std::string const& executable) {
   if (is_asynchronous(chosen))
-    training<Model, weft::train::asynchronous_trainer<Model, float>>(chosen, door, executable).run();
+    training<Model, weft::train::asynchronous_trainer<Model, numbers>>(chosen, door, executable).run();
   else
     training<Model>(chosen, door, executable).run();
 }
