@@ -9,6 +9,7 @@
 
 #include <weft/pipeline/logical_order.hpp>
 #include <weft/pipeline/pipeline.hpp>
+#include <weft/plan/plan.hpp>
 #include <weft/schedule/lower.hpp>
 #include <weft/schedule/write_table.hpp>
 #include <weft/schedule/zero_bubble_h1.hpp>
@@ -301,4 +302,26 @@ TEST_CASE("mixed: ranks whose memory no host may touch beside plain ones, edges 
     if (direct.losses.size() != 4 || !(staged == direct)) wrong |= 2;
   }
   CHECK(worst(wrong) == 0);
+}
+
+TEST_CASE("mixed: a plan that promises other vendors than came is refused at the start") {
+  std::string const words = "the plan's rank_vendors say HIP for rank 1, and it is host";
+  std::string told = words;
+  {
+    weft::transport::mpi world(MPI_COMM_WORLD);
+    using plan = weft::plan<weft::schedule::one_f_one_b, weft::pipeline_ranks<2>, weft::micro_batches<3>,
+                            weft::rank_vendors<weft::vendor::host, weft::vendor::hip>>;
+    if (world.size() == 2) {
+      try {
+        weft::train::trainer_options options;
+        options.extents = {3, tiny_training::length};
+        options.build = {{{"build", build}}, "MPI"};  // two of them: such a plan is one of a mixed job
+        weft::train::trainer<tiny_training::tiny, float, space> const trainer(plan{}, world, options);
+        told = "nothing";
+      } catch (weft::agreed_error const& failure) {
+        told = failure.what();
+      }
+    }
+  }
+  CHECK(worst(told.find(words) == std::string::npos ? 1 : 0) == 0);
 }
