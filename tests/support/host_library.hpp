@@ -82,8 +82,7 @@ class host_ranks {
   }
   void abort(int rank) {
     std::lock_guard const lock(mutex_);
-    streams_[static_cast<std::size_t>(rank)].clear();
-    if (problem_.empty()) problem_ = "rank " + std::to_string(rank) + " has aborted";
+    streams_[static_cast<std::size_t>(rank)].clear();  // the others may wait for ever
   }
   /// Groups that nobody will end.
   std::size_t left(int rank) {

@@ -135,16 +135,14 @@ class library_door final : public relay {
     if (!posted.is_in_parts || !posted.pending || !owns(posted)) return inner().abandon(posted);
     give_up();
     part& mine = *reinterpret_cast<part*>(posted.handle);
-    if (!inner().abandon(mine.head_post))
-      for (auto& each : parts_)  // may be read for ever
-        if (each.get() == &mine) static_cast<void>(each.release());
+    drop(mine);
     posted = {};
     return true;
   }
 
   void check_failure() override {
     inner().check_failure();
-    if (!is_broken_ && is_connected()) library_.check();
+    if (!is_broken_ && is_connected()) check_library();
   }
 
   /// Groups that were launched so far.
@@ -235,6 +233,7 @@ class library_door final : public relay {
       fail("a head of " + std::to_string(head_bytes) + " bytes came where " +
                std::to_string(text_bytes - sizeof(std::uint64_t)) + " are the most; put the rest into the body",
            peer, tag);
+    static_cast<void>(bytes_of(is_send, body_bytes, peer, tag));  // before anything is posted
     if (free_parts_.empty()) grow();
     part& mine = *free_parts_.back();
     free_parts_.pop_back();
@@ -247,24 +246,43 @@ class library_door final : public relay {
     return mine;
   }
 
-  request enqueue(part& mine, void* data, int peer) {
-    auto const found = most_.find({peer, mine.tag, mine.is_send});
-    std::size_t const bytes = found == most_.end() ? mine.body_bytes : found->second;
-    if (mine.body_bytes > bytes)
-      fail("a body of " + std::to_string(mine.body_bytes) + " bytes was posted where " + std::to_string(bytes) +
+  /// Bytes that the library is told, at both ends alike.
+  [[nodiscard]] std::size_t bytes_of(bool is_send, std::size_t body_bytes, int peer, int tag) const {
+    auto const found = most_.find({peer, tag, is_send});
+    if (found == most_.end()) return body_bytes;
+    if (body_bytes > found->second)
+      fail("a body of " + std::to_string(body_bytes) + " bytes was posted where " + std::to_string(found->second) +
                " were announced by prepare_parts; announce the most, at both ends",
-           peer, mine.tag);
+           peer, tag);
+    return found->second;
+  }
+
+  request enqueue(part& mine, void* data, int peer) {
+    std::size_t const bytes = bytes_of(mine.is_send, mine.body_bytes, peer, mine.tag);
     group& target = open_ != nullptr ? *open_ : take_group();
     mine.of = &target;
     ++target.users;
     if (bytes > 0) target.bodies.push_back({data, bytes, library_rank(peer), mine.is_send});
     if (open_ == nullptr) {
       close(target);
-      advance();
+      try {
+        advance();
+      } catch (...) {  // nobody else knows of this post
+        give_up();
+        drop(mine);
+        throw;
+      }
     }
     request made{reinterpret_cast<std::uintptr_t>(&mine), true, mine.is_send};
     made.is_in_parts = true;
     return made;
+  }
+
+  /// Gives up a head; its memory may have to stay for ever.
+  void drop(part& mine) noexcept {
+    if (inner().abandon(mine.head_post)) return;
+    for (auto& each : parts_)
+      if (each.get() == &mine) static_cast<void>(each.release());
   }
 
   group& take_group() {
@@ -295,7 +313,7 @@ class library_door final : public relay {
   /// Launches what the library can take, and notes what has ended.
   void advance() {
     if (first_ == nullptr || is_broken_) return;
-    library_.check();
+    check_library();
     for (; next_ != nullptr; next_ = next_->next) {
       group& mine = *next_;
       if (mine.state == group_state::waiting) launch(mine);
@@ -309,6 +327,16 @@ class library_door final : public relay {
       if (first_ == nullptr) last_ = nullptr;
       ended.state = group_state::done;
       if (ended.users == 0) free_groups_.push_back(&ended);
+    }
+  }
+
+  /// Where another rank has said why it failed, that is told, and not what the library makes of it.
+  void check_library() {
+    try {
+      library_.check();
+    } catch (error const&) {
+      inner().check_failure();
+      throw;
     }
   }
 
