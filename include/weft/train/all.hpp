@@ -10,6 +10,7 @@
 #include <weft/train/asynchronous_state.hpp>
 #include <weft/train/asynchronous_trainer.hpp>
 #include <weft/train/clip_policy.hpp>
+#include <weft/train/common_facts.hpp>
 #include <weft/train/delayed_norm.hpp>
 #include <weft/train/delayed_tied_gradient.hpp>
 #include <weft/train/gradient_reduction.hpp>
@@ -24,5 +25,6 @@
 #include <weft/train/state.hpp>
 #include <weft/train/tied_gradients.hpp>
 #include <weft/train/trainer.hpp>
+#include <weft/train/trainer_options.hpp>
 #include <weft/train/training_stage.hpp>
 #include <weft/train/window_plan.hpp>

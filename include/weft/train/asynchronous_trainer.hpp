@@ -4,22 +4,21 @@
 
 #include <weft/config.hpp>
 #include <weft/error.hpp>
-#include <weft/execution/math_mode.hpp>
-#include <weft/execution/random.hpp>
 #include <weft/execution/reduced.hpp>
 #include <weft/pipeline/pipeline.hpp>
 #include <weft/plan/memory.hpp>
 #include <weft/plan/precision.hpp>
 #include <weft/plan/rank_capacities.hpp>
 #include <weft/schedule/checked_program.hpp>
-#include <weft/schedule/digest.hpp>
 #include <weft/schedule/forward_program.hpp>
 #include <weft/schedule/lower_options.hpp>
 #include <weft/topology/mesh.hpp>
 #include <weft/topology/partition.hpp>
 #include <weft/train/asynchronous_stage.hpp>
+#include <weft/train/common_facts.hpp>
 #include <weft/train/start.hpp>
 #include <weft/train/trainer.hpp>
+#include <weft/train/trainer_options.hpp>
 #include <weft/train/window_plan.hpp>
 #include <weft/transport/agreement.hpp>
 #include <weft/transport/card.hpp>
@@ -28,7 +27,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdio>
 #include <map>
 #include <memory>
 #include <span>
@@ -317,40 +315,12 @@ class asynchronous_trainer {
 
   [[nodiscard]] transport::facts facts() const {
     transport::facts all;
-    for (auto const& [name, value] : options_.facts) all.add(name, value);
-    std::uint64_t model = 0;
-    std::string cut;
-    for (auto const& range : layers_) {
-      cut += (cut.empty() ? "" : ",") + std::to_string(range.last - range.first);
-      for (auto const& each : stage_type::model_type::describe(range))
-        model = model * 1099511628211U + random::hash(each.name) + static_cast<std::uint64_t>(each.elements());
-    }
-    auto const number = [](double value) {
-      char text[32];
-      std::snprintf(text, sizeof text, "%a", value);
-      return std::string(text);
-    };
-    all.add("model", Model::name());
-    all.add("model (digest of its parameters)", std::to_string(model));
-    all.add("precision", precision_name<Real>());
-    all.add("products of floats", blas::to_text(options_.products));
-    all.add("loss scale", options_.scaling.text());
+    detail::add_model_facts<Model, Real, typename stage_type::model_type>(all, options_, layers_);
     all.add("schedule", plan_.name);
     all.add("micro-batches of a step", std::to_string(plan_.micro_batches));
-    all.add("program (digest)", std::to_string(schedule::digest(program_.view())));
-    all.add("layers per stage", cut);
-    all.add("micro-batch", std::to_string(options_.extents.sequences_per_micro_batch) + " x " +
-                               std::to_string(options_.extents.sequence_length));
-    all.add("seed", std::to_string(options_.seed));
-    auto const& [beta1, beta2, epsilon, decay] = options_.optimizer;
-    all.add("AdamW (beta1, beta2, epsilon, weight decay)",
-            number(beta1) + ", " + number(beta2) + ", " + number(epsilon) + ", " + number(decay));
-    auto const& rate = options_.learning_rate;
-    all.add("learning rate (peak, warm-up, steps, floor)",
-            number(rate.peak) + ", " + std::to_string(rate.warmup_steps) + ", " + std::to_string(rate.total_steps) +
-                ", " + number(rate.floor));
-    all.add("clip", number(options_.clip) + " " + to_text(clipping_));
-    all.add("dropout", number(options_.dropout));
+    detail::add_settings_facts(all, options_, layers_, program_.view());
+    all.add("clip", detail::exactly(options_.clip) + " " + to_text(clipping_));
+    all.add("dropout", detail::exactly(options_.dropout));
     return all;
   }
 

@@ -6,8 +6,6 @@
 #include <weft/concepts/collective_policy.hpp>
 #include <weft/config.hpp>
 #include <weft/error.hpp>
-#include <weft/execution/math_mode.hpp>
-#include <weft/execution/random.hpp>
 #include <weft/execution/reduced.hpp>
 #include <weft/model/model_stage.hpp>
 #include <weft/pipeline/pipeline.hpp>
@@ -15,7 +13,6 @@
 #include <weft/plan/precision.hpp>
 #include <weft/plan/proof.hpp>
 #include <weft/plan/rank_capacities.hpp>
-#include <weft/schedule/digest.hpp>
 #include <weft/schedule/forward_program.hpp>
 #include <weft/schedule/lower_options.hpp>
 #include <weft/schedule/passes/post_validate.hpp>
@@ -24,11 +21,13 @@
 #include <weft/topology/mesh.hpp>
 #include <weft/topology/partition.hpp>
 #include <weft/train/adamw.hpp>
+#include <weft/train/common_facts.hpp>
 #include <weft/train/learning_rate.hpp>
 #include <weft/train/loss_scale.hpp>
 #include <weft/train/replica.hpp>
 #include <weft/train/replica_digest.hpp>
 #include <weft/train/start.hpp>
+#include <weft/train/trainer_options.hpp>
 #include <weft/train/training_stage.hpp>
 #include <weft/transport/agreement.hpp>
 #include <weft/transport/card.hpp>
@@ -37,7 +36,6 @@
 
 #include <cmath>
 #include <cstdint>
-#include <cstdio>
 #include <map>
 #include <memory>
 #include <optional>
@@ -47,38 +45,6 @@
 #include <vector>
 
 namespace weft::inline v1::train {
-
-/// When a rank of a post-validated trainer steps before it knows whether all ranks may.
-enum class speculation : std::uint8_t {
-  while_unclipped,  ///< unless the last step was clipped or skipped: then the next one probably is, and waits
-  always            ///< and pays for every step that is clipped with a second warm-up
-};
-
-struct trainer_options {
-  model::extents extents{};  ///< the largest micro-batch that will ever come
-  adamw optimizer{};
-  warmup_cosine learning_rate{};
-  double clip = 1.0;                                 ///< largest global gradient norm; 0: no clipping
-  std::uint64_t seed = 1;                            ///< of the initial weights
-  double dropout = 0.0;                              ///< share of activations dropped while training
-  loss_scaling scaling{};                            ///< of the loss; where layers compute in float16, dynamic
-  blas::math_mode products = blas::math_mode::full;  ///< of floats, on devices
-  double deadline = 300.0;                           ///< seconds that one wait may take
-  bool record_times = false;                         ///< keep when every action of the last step ran
-  std::vector<topology::layer_range> partition{};    ///< layers of each stage; empty: balanced by cost
-  rank_capacities capacities{};                      ///< of pipeline ranks that are not alike; read to balance
-  collective::all_reduce_choice reduction{};         ///< how gradients are summed over the data axis; the ring at first
-  int gradient_groups = 1;           ///< on one data rank: sums kept apart as that many data ranks would keep them
-  int compare_replicas_every = 100;  ///< steps between comparisons of the replicas' bits; 0: never
-  /// post_validated: no rank waits for the others before its STEPs (schedule/passes/post_validate.hpp, and `step`);
-  /// synchronous: as the program was lowered.
-  schedule::norm_kind norm = schedule::norm_kind::synchronous;
-  speculation speculates = speculation::while_unclipped;  ///< where steps are validated afterwards
-  topology::mesh_shape mesh{};  ///< pipeline and data axis; empty: as many pipelines as the ranks make up
-  std::vector<std::pair<std::string, std::string>> facts{};  ///< more that all ranks must agree on: (name, value)
-  own_build build{};               ///< more in which ranks of several builds may differ: the executable
-  transport::mixed_rules mixed{};  ///< whether ranks of several builds and vendors may train together
-};
 
 /// What a step tells, on every rank.
 struct step_result {
@@ -465,19 +431,7 @@ class trainer {
   /// What all ranks must have in common; the caller adds what only it knows (executable, data).
   [[nodiscard]] transport::facts facts() const {
     transport::facts all;
-    for (auto const& [name, value] : options_.facts) all.add(name, value);
-    std::uint64_t model = 0;
-    std::string cut;
-    for (auto const& range : layers_) {
-      cut += (cut.empty() ? "" : ",") + std::to_string(range.last - range.first);
-      for (auto const& each : stage_type::model_type::describe(range))
-        model = model * 1099511628211U + random::hash(each.name) + static_cast<std::uint64_t>(each.elements());
-    }
-    all.add("model", Model::name());
-    all.add("model (digest of its parameters)", std::to_string(model));
-    all.add("precision", precision_name<Real>());
-    all.add("products of floats", blas::to_text(options_.products));
-    all.add("loss scale", options_.scaling.text());
+    detail::add_model_facts<Model, Real, typename stage_type::model_type>(all, options_, layers_);
     all.add("schedule", program_.view().name);
     all.add("micro-batches", std::to_string(program_.view().micro_batches));
     all.add("data ranks", std::to_string(topology::extent_of<topology::data>(options_.mesh)));
@@ -489,26 +443,10 @@ class trainer {
     all.add("reduction over the data axis", options_.reduction.name());
     all.add("gradient groups", std::to_string(options_.gradient_groups));
     all.add("comparison of replicas every", std::to_string(options_.compare_replicas_every));
-    all.add("program (digest)", std::to_string(schedule::digest(program_.view())));
-    all.add("layers per stage", cut);
-    all.add("micro-batch", std::to_string(options_.extents.sequences_per_micro_batch) + " x " +
-                               std::to_string(options_.extents.sequence_length));
-    all.add("seed", std::to_string(options_.seed));
-    auto const number = [](double value) {
-      char text[32];
-      std::snprintf(text, sizeof text, "%a", value);
-      return std::string(text);
-    };
-    auto const& [beta1, beta2, epsilon, decay] = options_.optimizer;
-    all.add("AdamW (beta1, beta2, epsilon, weight decay)",
-            number(beta1) + ", " + number(beta2) + ", " + number(epsilon) + ", " + number(decay));
-    auto const& rate = options_.learning_rate;
-    all.add("learning rate (peak, warm-up, steps, floor)",
-            number(rate.peak) + ", " + std::to_string(rate.warmup_steps) + ", " + std::to_string(rate.total_steps) +
-                ", " + number(rate.floor));
-    all.add("clip", number(options_.clip));
+    detail::add_settings_facts(all, options_, layers_, program_.view());
+    all.add("clip", detail::exactly(options_.clip));
     all.add("speculation", options_.speculates == speculation::always ? "always" : "while unclipped");
-    all.add("dropout", number(options_.dropout));
+    all.add("dropout", detail::exactly(options_.dropout));
     return all;
   }
 
