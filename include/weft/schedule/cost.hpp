@@ -18,6 +18,13 @@ namespace detail {
 /// `cost` of what is not a constant, where that is compiled once.
 WEFT_SCHEDULES_INLINE cost_summary cost_now(program_view const& program, cost_model const& model,
                                             timed_action* timeline, rank_time* ranks, double* waits);
+
+constexpr cost_summary cost_here(program_view const& program, cost_model const& model, timed_action* timeline,
+                                 rank_time* ranks, double* waits) {
+  clockwork work(program, model);
+  work.advance(timeline, waits);
+  return work.summary(ranks);
+}
 }  // namespace detail
 
 /// Turns a playable program into time: every action begins when its row, its messages and its output slot allow.
@@ -33,19 +40,15 @@ WEFT_SCHEDULES_INLINE cost_summary cost_now(program_view const& program, cost_mo
 /// long each rank waited, between its first and its last pass, for each other) may be null.
 constexpr cost_summary cost(program_view const& program, cost_model const& model = {}, timed_action* timeline = nullptr,
                             rank_time* ranks = nullptr, double* waits = nullptr) {
-#if !defined(WEFT_DEFINES_SCHEDULES)
   if (!std::is_constant_evaluated()) return detail::cost_now(program, model, timeline, ranks, waits);
-#endif
-  detail::clockwork work(program, model);
-  work.advance(timeline, waits);
-  return work.summary(ranks);
+  return detail::cost_here(program, model, timeline, ranks, waits);
 }
 
 #if defined(WEFT_DEFINES_SCHEDULES)
 namespace detail {
 WEFT_SCHEDULES_INLINE cost_summary cost_now(program_view const& program, cost_model const& model,
                                             timed_action* timeline, rank_time* ranks, double* waits) {
-  return cost(program, model, timeline, ranks, waits);
+  return cost_here(program, model, timeline, ranks, waits);
 }
 }  // namespace detail
 #endif

@@ -16,6 +16,14 @@ namespace weft::inline v1::schedule {
 namespace detail {
 /// `play` of what is not a constant, where that is compiled once.
 WEFT_SCHEDULES_INLINE verdict play_now(program_view const& program, send_model model, rank_figures* ranks);
+
+constexpr verdict play_here(program_view const& program, send_model model, rank_figures* ranks) {
+  scanner<> scan(program, model);
+  scan.run(ranks);
+  verdict found = scan.report.found;
+  if (found.playable()) advance(scan, found);
+  return found;
+}
 }  // namespace detail
 
 /// The proof: plays a program as the ranks will, and reports the first defect or the program's figures.
@@ -31,21 +39,16 @@ WEFT_SCHEDULES_INLINE verdict play_now(program_view const& program, send_model m
 /// and memory proportional to the number of actions. Does not communicate.
 constexpr verdict play(program_view const& program, send_model model = send_model::rendezvous,
                        rank_figures* ranks = nullptr) {
-#if !defined(WEFT_DEFINES_SCHEDULES)
+  // The same words in every source file, whether it compiles the play or not: a linker keeps one of them.
   if (!std::is_constant_evaluated()) return detail::play_now(program, model, ranks);
-#endif
-  detail::scanner<> scan(program, model);
-  scan.run(ranks);
-  verdict found = scan.report.found;
-  if (found.playable()) detail::advance(scan, found);
-  return found;
+  return detail::play_here(program, model, ranks);
 }
 
 namespace detail {
 
 #if defined(WEFT_DEFINES_SCHEDULES)
 WEFT_SCHEDULES_INLINE verdict play_now(program_view const& program, send_model model, rank_figures* ranks) {
-  return play(program, model, ranks);
+  return play_here(program, model, ranks);
 }
 #endif
 
