@@ -48,6 +48,9 @@ for plan in "2 2 1f1b" "1 2 zb-h1"; do
     cmp -s "$work/$schedule/model.safetensors" "$work/$schedule-again/model.safetensors" &&
     right "$schedule: the same bits again" || wrong "$schedule: a mixed job is not repeatable"
 done
+both "staged" 2 2 --mixed --schedule 1f1b --door staged --chunk-bytes 4096 || wrong "staged: status $?"
+cmp -s "$work/1f1b/losses.csv" "$work/staged/losses.csv" && cmp -s "$work/1f1b/model.safetensors" "$work/staged/model.safetensors" &&
+  right "edges staged in chunks, within and between builds: the same bits" || wrong "staged edges change bits"
 both "data" 2 2 --mixed --data-ranks 2 || wrong "data: status $?"
 near "two pipelines of two builds on the data axis" "$work/data"
 
