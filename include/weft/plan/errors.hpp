@@ -73,6 +73,17 @@ struct vendors_must_meet_along_the_pipeline {
   static constexpr bool value = true;
 };
 
+/// The arguments: whether copies of the model are of one vendor, and two ranks that hold the same layers and are not.
+template <bool Legal, int One, int Other>
+struct copies_must_be_of_one_vendor {
+  static_assert(
+      Legal,
+      "weft::plan: two ranks that hold the same layers in two copies of the model, the arguments of "
+      "copies_must_be_of_one_vendor, are of different vendors; order the ranks such that both copies of a stage are of "
+      "one vendor (cuda, hip, hip, cuda), or choose a schedule with one copy");
+  static constexpr bool value = true;
+};
+
 /// The arguments: what is wrong (see topology/partition.hpp), layers found, and layers wanted.
 template <topology::partition_fault Fault, int Found, int Wanted>
 struct layers_must_add_up {

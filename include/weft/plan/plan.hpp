@@ -103,6 +103,9 @@ struct settings {
   static_assert(has_axes_of<mesh, mixed>, "weft::plan: allow_mixed names an axis that the mesh does not have");
   static constexpr vendor_boundary forbidden = forbidden_boundary<mesh, vendors, mixed>();
   static_assert(vendors_must_meet_along_the_pipeline<(forbidden.one < 0), forbidden.one, forbidden.other>::value);
+  static constexpr vendor_boundary between_copies = forbidden_boundary_of_copies<mesh, vendors, mixed, schedule>();
+  static_assert(
+      copies_must_be_of_one_vendor<(between_copies.one < 0), between_copies.one, between_copies.other>::value);
   static_assert(count<is_held_to, Policies...> <= 1, "weft::plan: two send models are given; keep one");
   static_assert(count<is_reduction, Policies...> <= 1, "weft::plan: reduce_gradients is given twice; keep one");
   static_assert(collective_policy<reduction> || std::is_same_v<reduction, collective::library>,

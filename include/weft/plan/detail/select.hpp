@@ -127,6 +127,32 @@ inline constexpr int placement_copies = 1;
 template <schedule_policy Schedule>
 inline constexpr int placement_copies<Schedule> = Schedule::placement::copies;
 
+/// The first pair of ranks of one pipeline that hold a stage in different copies of the model, on devices of different
+/// vendors that no policy allows; -1 where there is none.
+template <class Mesh, class Vendors, class Allowed, class Schedule>
+constexpr vendor_boundary forbidden_boundary_of_copies() {
+  if constexpr (placement_copies < Schedule >> 1 && Mesh::is_static && Vendors::ranks > 0) {
+    if (Vendors::ranks != Mesh::ranks() || Allowed::template holds<data_axis>) return {};
+    constexpr int pipeline_ranks = Mesh::template extent<pipeline_axis>();
+    constexpr topology::mesh_shape shape = Mesh::shape(Mesh::ranks());
+    typename Schedule::placement const placement{};
+    for (int axis = 0; axis < shape.axes; ++axis) {
+      if (!topology::detail::same_name(shape.name[axis], pipeline_axis::name)) continue;
+      for (int rank = 0; rank < Vendors::ranks; ++rank) {
+        if (shape.coordinate(rank, axis) != 0) continue;
+        for (int stage = 0; stage < pipeline_ranks * Schedule::chunks; ++stage) {
+          int const first = rank + placement.rank_of(stage, 0, pipeline_ranks) * shape.stride[axis];
+          for (int copy = 1; copy < placement_copies<Schedule>; ++copy) {
+            int const other = rank + placement.rank_of(stage, copy, pipeline_ranks) * shape.stride[axis];
+            if (Vendors::values[first] != Vendors::values[other]) return {first, other};
+          }
+        }
+      }
+    }
+  }
+  return {};
+}
+
 /// What a chooser chose; any other schedule is itself.
 template <class Schedule, int Ranks, int MicroBatches>
 struct chosen_schedule {
