@@ -114,11 +114,16 @@ KOKKOS_FORCEINLINE_FUNCTION void add_weighted(Number const* weights, Number cons
   }
 }
 
+/// Where a team's scratch lies: on devices, whose teams have a thread a part, near its threads. Hosts, who run these
+/// kernels in tests, have no more than 32 KiB there.
+template <int Threads>
+inline constexpr int scratch_level = Threads == parts ? 0 : 1;
+
 /// A team's scratch as numbers.
-template <class Number, class Member>
+template <int Threads, class Number, class Member>
 KOKKOS_FORCEINLINE_FUNCTION Number* scratch_of(Member const& team, std::size_t numbers) {
   std::size_t const bytes = numbers * sizeof(Number);  // Kokkos takes a reference: not to a constant
-  return static_cast<Number*>(team.team_scratch(0).get_shmem_aligned(bytes, sizeof(double)));
+  return static_cast<Number*>(team.team_scratch(scratch_level<Threads>).get_shmem_aligned(bytes, sizeof(double)));
 }
 
 }  // namespace weft::inline v1::model::attention_detail

@@ -72,7 +72,7 @@ struct fused_attention_forward {
     std::int64_t const there = what.length - first < tall ? what.length - first : tall;
     number const scale = static_cast<number>(what.scale);
 
-    number* const query_tile = scratch_of<number>(team, scratch_numbers(sizes, Width, held));
+    number* const query_tile = scratch_of<Threads, number>(team, scratch_numbers(sizes, Width, held));
     number* const other_tile = query_tile + tall * (Width + 1);
     number* const weights = other_tile + wide * (Width + 1);
     number* const shared = weights + tall * (wide + 1);
@@ -219,7 +219,7 @@ struct fused_attention_queries {
     std::int64_t const there = what.length - first < tall ? what.length - first : tall;
     number const scale = static_cast<number>(what.scale);
 
-    number* const query_tile = scratch_of<number>(team, scratch_numbers(sizes, Width, held));
+    number* const query_tile = scratch_of<Threads, number>(team, scratch_numbers(sizes, Width, held));
     number* const grad_tile = query_tile + tall * (Width + 1);
     number* const other_tile = grad_tile + tall * (Width + 1);
     number* const weights = other_tile + wide * (Width + 1);
@@ -356,7 +356,7 @@ struct fused_attention_keys {
     std::int64_t const there = what.length - first < tall ? what.length - first : tall;
     number const scale = static_cast<number>(what.scale);
 
-    number* const key_tile = scratch_of<number>(team, scratch_numbers(sizes, Width, held));
+    number* const key_tile = scratch_of<Threads, number>(team, scratch_numbers(sizes, Width, held));
     number* const value_tile = key_tile + tall * (Width + 1);
     number* const other_tile = value_tile + tall * (Width + 1);
     number* const weights = other_tile + wide * (Width + 1);
@@ -563,7 +563,7 @@ struct fused_attention {
         attention_detail::scratch_numbers(Kernel::sizes, width, Kernel::held) * sizeof(number) + sizeof(double);
     Kokkos::TeamPolicy<Space, Kokkos::LaunchBounds<attention_detail::parts, 3>> policy(
         context.space(), static_cast<int>(league), threads<Space>);
-    policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(bytes)));
+    policy.set_scratch_size(attention_detail::scratch_level<threads<Space>>, Kokkos::PerTeam(static_cast<int>(bytes)));
     Kokkos::parallel_for(label, policy, kernel);
   }
 };
