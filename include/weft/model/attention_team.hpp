@@ -122,8 +122,9 @@ inline constexpr int scratch_level = Threads == parts ? 0 : 1;
 /// A team's scratch as numbers.
 template <int Threads, class Number, class Member>
 KOKKOS_FORCEINLINE_FUNCTION Number* scratch_of(Member const& team, std::size_t numbers) {
-  std::size_t const bytes = numbers * sizeof(Number);  // Kokkos takes a reference: not to a constant
-  return static_cast<Number*>(team.team_scratch(scratch_level<Threads>).get_shmem_aligned(bytes, sizeof(double)));
+  std::size_t const bytes = numbers * sizeof(Number);  // Kokkos takes references, and a device has none to a constant
+  int const level = scratch_level<Threads>;
+  return static_cast<Number*>(team.team_scratch(level).get_shmem_aligned(bytes, sizeof(double)));
 }
 
 }  // namespace weft::inline v1::model::attention_detail
