@@ -61,3 +61,24 @@ TEST_CASE("precision: a fixed loss scale changes no bit of a run in float") {
   CHECK(run<tiny>({.schedule = "1f1b", .ranks = 2, .scaling = weft::train::loss_scaling::fixed(1024.0)}) ==
         run<tiny>({}));
 }
+
+TEST_CASE("precision: ranks that differ in it are refused by name") {
+  std::string message;
+  auto const program = [] { return weft::schedule::make_program("1f1b", 2, 3); };
+  try {
+    weft::transport::in_process::run(2, [&](auto& door) {
+      weft::train::trainer_options options;
+      options.extents = {sequences, length};
+      options.deadline = 20.0;
+      if (door.rank() == 0)
+        weft::train::trainer<tiny, float, space> trainer(program(), door, options);
+      else
+        weft::train::trainer<tiny, bf16_mixed, space> trainer(program(), door, options);
+    });
+  } catch (weft::agreed_error const& failure) {
+    message = failure.what();
+  }
+  CAPTURE(message);
+  CHECK(message.find("precision is \"f32\" on rank 0 and \"weights f32, compute bf16, wire bf16\" on rank 1") !=
+        std::string::npos);
+}
