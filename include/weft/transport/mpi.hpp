@@ -279,13 +279,14 @@ class mpi final : public endpoint {
     MPI_Error_string(code, text, &length);
     int kind = MPI_SUCCESS;
     MPI_Error_class(code, &kind);
-    throw error("weft::transport::mpi: " + std::string(call) + " failed on rank " + std::to_string(rank_) +
-                    (peer >= 0 ? " with rank " + std::to_string(peer) + ", tag " + std::to_string(tag) : "") + ": " +
-                    std::string(text, static_cast<std::size_t>(length)) +
-                    (kind == MPI_ERR_TRUNCATE ? "; the message is longer than what this rank declares for the edge, so the "
-                                                "ranks run different plans or models, or name other element types"
-                                              : "; see the MPI library's documentation"),
-                {.rank = rank_, .peer = peer, .tag = tag});
+    throw error(
+        "weft::transport::mpi: " + std::string(call) + " failed on rank " + std::to_string(rank_) +
+            (peer >= 0 ? " with rank " + std::to_string(peer) + ", tag " + std::to_string(tag) : "") + ": " +
+            std::string(text, static_cast<std::size_t>(length)) +
+            (kind == MPI_ERR_TRUNCATE ? "; the message is longer than what this rank declares for the edge, so the "
+                                        "ranks run different plans or models, or name other element types"
+                                      : "; see the MPI library's documentation"),
+        {.rank = rank_, .peer = peer, .tag = tag});
   }
 
   /// Counts are int in MPI 3.1: above 1 GiB the message is described by a derived type.
