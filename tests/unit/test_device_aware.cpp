@@ -55,6 +55,22 @@ class lying_door final : public weft::transport::relay {
   std::vector<char> other_ = std::vector<char>(device_test_bytes);
 };
 
+/// Posts no more than some bytes.
+class refusing_door final : public weft::transport::relay {
+ public:
+  using relay::relay;
+  [[nodiscard]] request send(void const* data, std::size_t bytes, int peer, int tag) override {
+    if (bytes > most) throw weft::error("there is no memory for it");
+    return relay::send(data, bytes, peer, tag);
+  }
+  [[nodiscard]] bool abandon(request& posted) noexcept override {
+    abandoned += posted.pending ? 1 : 0;
+    return relay::abandon(posted);
+  }
+  std::size_t most = 50;
+  int abandoned = 0;
+};
+
 /// What each of some ranks finds, with the words of the first.
 std::string support(int ranks, std::vector<int> const& saying_yes, int lying, std::vector<bool> const& expected) {
   std::string words;
@@ -107,6 +123,52 @@ TEST_CASE("device-aware: heads and bodies of every size, several under way, both
     }
   });
   CHECK(wrong == 0);
+}
+
+TEST_CASE("device-aware: no peers are none, and with other ranks than its own it hands on to the inner door") {
+  weft::transport::device_support const nobody{{false, false, true, true}, {"", "", "", ""}};
+  std::atomic<int> wrong{0};
+  in_process::run(4, [&](endpoint& world) {
+    device_aware some(world, host, nobody.peers_of(world.rank()));
+    small_staged none(world, {}, {.peers = {}});
+    small_staged around(some, {}, {.peers = world.rank() < 2 ? std::vector<int>{0, 1} : std::vector<int>{}});
+    for (int peer = 0; peer < 4; ++peer) {
+      wrong += some.moves_parts(peer, host) == (world.rank() > 1 && peer > 1) ? 0 : 1;
+      wrong += none.moves_parts(peer, host) ? 1 : 0;
+      wrong += around.moves_parts(peer, host) == ((world.rank() > 1) == (peer > 1)) ? 0 : 1;
+    }
+    int const peer = world.rank() ^ 1;
+    std::vector<char> const body(5000, static_cast<char>(65 + world.rank()));
+    std::vector<char> got(5000, '?');
+    for (bool const sends : {false, true}) around.prepare_parts(sends, 5000, peer, 2);
+    request receive = around.receive_parts({nullptr, 0, got.data(), 5000}, peer, 2);
+    request send = around.send_parts({nullptr, 0, body.data(), 3000}, peer, 2);
+    settle(around, receive);
+    wrong += around.received_bytes() == 3000 && got[2999] == 65 + peer && got[3000] == '?' ? 0 : 1;
+    settle(around, send);
+    wrong += (around.buffer_bytes() > 0) == (world.rank() < 2) ? 0 : 1;
+    request given_up = around.receive_parts({nullptr, 0, got.data(), 5000}, peer, 3);
+    wrong += around.abandon(given_up) && !given_up.pending ? 0 : 1;
+  });
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("device-aware: where a body cannot be posted its head is given up") {
+  in_process group(1);
+  in_process::door world(group, 0);
+  refusing_door refuses(world);
+  device_aware door(refuses, host);
+  std::vector<char> body(100);
+  CHECK_THROWS_WITH_AS(static_cast<void>(door.send_parts({"0123456789abcdef", 16, body.data(), 100}, 0, 2)),
+                       "there is no memory for it", weft::error);
+  CHECK(refuses.abandoned == 1);
+  refuses.most = 1000;
+  char head[16] = {};
+  request receive = door.receive_parts({head, 16, body.data(), 100}, 0, 2);
+  request send = door.send_parts({"0123456789abcdef", 16, body.data(), 10}, 0, 2);  // meets no old head
+  settle(door, receive);
+  CHECK(door.received_bytes() == 26);
+  settle(door, send);
 }
 
 TEST_CASE("device support: what is believed first, and in which words") {

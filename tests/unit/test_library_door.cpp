@@ -17,6 +17,7 @@
 #include <weft/transport/device_aware.hpp>
 #include <weft/transport/in_process.hpp>
 #include <weft/transport/library_door.hpp>
+#include <weft/transport/staged.hpp>
 
 #include <doctest/doctest.h>
 
@@ -50,7 +51,7 @@ schedule::program small_program() { return made<schedule::one_f_one_b>(2, 2, sch
 /// What each rank does with a door of its own; the words of the failure that ended it, and what the library counted.
 template <class Function>
 std::string play(int ranks, Function&& function, std::vector<guarded_library::counts>* told = nullptr,
-                 std::vector<int> const& members = {}) {
+                 weft::transport::chosen_ranks const& members = weft::transport::chosen_ranks::all()) {
   auto const program = small_program();
   std::vector<guarded_library::counts> counted(static_cast<std::size_t>(ranks));
   std::string words;
@@ -111,7 +112,7 @@ TEST_CASE("library door: bodies of every length up to what was announced, both w
             guarded_bytes in(most);
             guarded_bytes in_too(most);
             door.begin_posts();
-            request send = door.send_parts({first.data(), head, out.data(), bytes}, peer, 3);
+            request send = door.send_parts({first.data(), head, out.data(), bytes, most}, peer, 3);
             request send_too = door.send_parts({first.data(), head, out.data(), most}, peer, 4);
             request receive = door.receive_parts({got.data(), head, in.data(), most}, peer, 3);
             request receive_too = door.receive_parts({got.data(), head, in_too.data(), most}, peer, 4);
@@ -131,7 +132,7 @@ TEST_CASE("library door: bodies of every length up to what was announced, both w
         guarded_bytes in(most);
         for (int turn = 0; turn < 2; ++turn) {
           bool const sends = turn == door.rank();
-          request posted = sends ? door.send_parts({nullptr, 0, out.data(), 7}, peer, 3)
+          request posted = sends ? door.send_parts({nullptr, 0, out.data(), 7, most}, peer, 3)
                                  : door.receive_parts({nullptr, 0, in.data(), most}, peer, 3);
           settle(door, posted);
         }
@@ -147,6 +148,31 @@ TEST_CASE("library door: bodies of every length up to what was announced, both w
     CHECK(each.left == 0);
     CHECK(each.aborts == 0);
   }
+}
+
+TEST_CASE("library door: boundaries of two sizes share a tag, and each post moves its own size") {
+  std::atomic<int> wrong{0};
+  auto const words = play(2, [&](guarded_door& door) {
+    int const peer = 1 - door.rank();
+    constexpr std::size_t large = 40000;
+    constexpr std::size_t small = 100;
+    for (std::size_t const most : {large, small})  // two pipelines; behind the smaller one's memory is nothing
+      for (bool const sends : {false, true}) door.prepare_parts(sends, most, peer, 3);
+    for (std::size_t const most : {small, large, small}) {
+      guarded_bytes out(most, static_cast<char>('a' + door.rank()));
+      guarded_bytes in(most);
+      door.begin_posts();
+      request send = door.send_parts({nullptr, 0, out.data(), 50, most}, peer, 3);
+      request receive = door.receive_parts({nullptr, 0, in.data(), most}, peer, 3);
+      door.end_posts();
+      settle(door, receive);
+      wrong += door.received_bytes() == 50 ? 0 : 1;
+      settle(door, send);
+      wrong += in.begins_with(static_cast<char>('a' + peer), 50) ? 0 : 1;
+    }
+  });
+  CHECK(words.empty());
+  CHECK(wrong == 0);
 }
 
 TEST_CASE("library door: what stands still in one queue per rank is found, and a group lets it go") {
@@ -272,7 +298,151 @@ TEST_CASE("library door: what it cannot do is refused where it is made") {
           weft::transport::device_aware direct(world, "Host");  // host memory is MPI's own trade
           guarded_door door(direct, program.view(), guarded_library());
         }).empty());
+  std::atomic<int> wrong{0};
+  CHECK(play(2, [&](guarded_door& door) { wrong += door.moves_parts(1 - door.rank(), "Guarded") ? 1 : 0; }, nullptr, {})
+            .empty());  // no member at all
+  CHECK(wrong == 0);
   CHECK(play(2, [](guarded_door&) {}, nullptr, {0, 5}).find("one of its ranks does not exist") != std::string::npos);
+}
+
+namespace {
+
+/// Groups that are open, and posts until one fails.
+struct group_watch {
+  int open = 0;
+  int posts_left = -1;
+  int open_at_abort = -1;
+};
+
+/// Its posts may fail in the midst of a group, and its start on a rank.
+class failing_library : public weft_test::host_library<true> {
+ public:
+  failing_library(group_watch* watch, int failing_start) : watch_(watch), failing_start_(failing_start) {}
+
+  void connect(identity id, int rank, int size) {
+    if (rank == failing_start_) throw weft::error("the library has no memory left");
+    host_library::connect(id, rank, size);
+  }
+  void begin_group() {
+    host_library::begin_group();
+    ++watch_->open;
+  }
+  void send(void const* data, std::size_t bytes, int peer) {
+    if (watch_->posts_left-- == 0) throw weft::error("the library was given a wrong pointer");
+    host_library::send(data, bytes, peer);
+  }
+  void end_group() {
+    host_library::end_group();
+    --watch_->open;
+  }
+  void abort() {
+    watch_->open_at_abort = watch_->open;
+    host_library::abort();
+  }
+
+ private:
+  group_watch* watch_;
+  int failing_start_;
+};
+using failing_door = weft::transport::library_door<failing_library>;
+
+}  // namespace
+
+TEST_CASE("library door: a group in which a post fails is ended before anything else") {
+  auto const program = small_program();
+  group_watch watches[2];
+  watches[0].posts_left = 1;
+  std::string words;
+  try {
+    in_process::run(2, [&](endpoint& world) {
+      failing_door door(world, program.view(), failing_library(&watches[world.rank()], -1), {.deadline = 20.0});
+      guarded_bytes body(10);
+      std::vector<request> posts;
+      try {
+        door.begin_posts();
+        for (int const tag : {1, 2})
+          posts.push_back(world.rank() == 0 ? door.send_parts({nullptr, 0, body.data(), 10}, 1, tag)
+                                            : door.receive_parts({nullptr, 0, body.data(), 10}, 0, tag));
+        door.end_posts();
+        for (auto& each : posts) settle(door, each);
+      } catch (...) {
+        for (auto& each : posts) static_cast<void>(door.abandon(each));
+        throw;
+      }
+    });
+  } catch (weft::error const& failure) {
+    words = failure.what();
+  }
+  CHECK(words == "the library was given a wrong pointer");
+  CHECK(watches[0].open == 0);
+  CHECK(watches[0].open_at_abort == 0);
+}
+
+TEST_CASE("library door: where its start fails on one rank, the others hear why at once") {
+  auto const program = small_program();
+  group_watch watches[3];
+  std::string told[3];
+  in_process::run(3, [&](endpoint& world) {
+    try {
+      failing_door door(world, program.view(), failing_library(&watches[world.rank()], 1), {.deadline = 20.0});
+    } catch (weft::error const& failure) {
+      told[world.rank()] = failure.what();
+    }
+  });
+  for (auto const& each : told) CHECK(each == "the library has no memory left");
+}
+
+TEST_CASE("library door: with its members it moves the library's memory alone, whatever the inner door moves") {
+  auto const program = small_program();
+  std::atomic<int> wrong{0};
+  in_process::run(3, [&](endpoint& world) {
+    weft::transport::device_aware direct(world, "Host");
+    guarded_door door(direct, program.view(), guarded_library(), {.members = {0, 1}});
+    for (int peer = 0; peer < 3; ++peer) {
+      bool const by_library = peer < 2 && world.rank() < 2;
+      wrong += door.moves_parts(peer, "Guarded") == by_library ? 0 : 1;
+      wrong += door.moves_parts(peer, "Host") == !by_library ? 0 : 1;
+    }
+  });
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("library door: another door around it, for other ranks, hands the library's messages on") {
+  auto const program = small_program();
+  std::atomic<int> wrong{0};
+  in_process::run(3, [&](endpoint& world) {
+    guarded_door library(world, program.view(), guarded_library(), {.members = {0, 1}});
+    std::vector<int> const others = world.rank() == 2 ? std::vector<int>{0, 1} : std::vector<int>{2};
+    weft::transport::staged<1024, weft_test::guarded_copies> door(library, {}, {.peers = others});
+    constexpr std::size_t most = 3000;
+    guarded_bytes out(most, static_cast<char>('a' + world.rank()));
+    guarded_bytes in[2] = {guarded_bytes(most), guarded_bytes(most)};
+    std::vector<request> posts;
+    int const peers[2] = {(world.rank() + 1) % 3, (world.rank() + 2) % 3};
+    for (int const peer : peers) {
+      bool const by_library = peer < 2 && world.rank() < 2;
+      wrong += door.moves_parts(peer, "Guarded") ? 0 : 1;
+      wrong += (door.carries(peer, "Guarded") == weft::transport::carrier::library) == by_library ? 0 : 1;
+      for (bool const sends : {false, true}) door.prepare_parts(sends, most, peer, 5);
+    }
+    door.begin_posts();
+    for (int each = 0; each < 2; ++each) {
+      posts.push_back(door.receive_parts({nullptr, 0, in[each].data(), most}, peers[each], 5));
+      posts.push_back(door.send_parts({nullptr, 0, out.data(), most / 2, most}, peers[each], 5));
+    }
+    door.end_posts();
+    for (auto& each : posts) {
+      bool const is_receive = !each.is_send;
+      settle(door, each);
+      wrong += !is_receive || door.received_bytes() == most / 2 ? 0 : 1;
+    }
+    for (int each = 0; each < 2; ++each)
+      wrong += in[each].begins_with(static_cast<char>('a' + peers[each]), most / 2) ? 0 : 1;
+    wrong += library.groups() == (world.rank() < 2 ? 1U : 0U) ? 0 : 1;
+    std::size_t const two_links = 2 * 2 * (1024 + 1024);
+    wrong += door.buffer_bytes() == (world.rank() == 2 ? 2 : 1) * two_links ? 0 : 1;
+  });
+  CHECK(wrong == 0);
 }
 
 TEST_CASE("library door: among some of the ranks, the others' messages are the inner door's") {

@@ -107,7 +107,8 @@ class wire_buffer {
       static_cast<void>(space);
     }
     std::memcpy(mirror_.data(), &prefix_, sizeof(prefix_));
-    pending = in_parts_ ? door.send_parts({mirror_.data(), prefix_bytes, body(), view_.bytes()}, peer, tag)
+    std::size_t const most = capacity_ - prefix_bytes;
+    pending = in_parts_ ? door.send_parts({mirror_.data(), prefix_bytes, body(), view_.bytes(), most}, peer, tag)
                         : door.send(mirror_.data(), bytes, peer, tag);
   }
 

@@ -8,12 +8,16 @@
 #include <weft/transport/agreement.hpp>
 #include <weft/transport/automatic.hpp>
 #include <weft/transport/card.hpp>
+#include <weft/transport/chosen_ranks.hpp>
 #include <weft/transport/copies.hpp>
 #include <weft/transport/device_aware.hpp>
+#include <weft/transport/device_library.hpp>
 #include <weft/transport/device_support.hpp>
 #include <weft/transport/endpoint.hpp>
 #include <weft/transport/environment.hpp>
 #include <weft/transport/in_process.hpp>
+#include <weft/transport/library_door.hpp>
+#include <weft/transport/link_report.hpp>
 #include <weft/transport/link_table.hpp>
 #include <weft/transport/mpi.hpp>
 #include <weft/transport/mpi_device_support.hpp>

@@ -15,14 +15,17 @@
 
 namespace weft::inline v1::transport {
 
+class endpoint;
+
 /// A posted send or receive. Owned by whoever posted it; complete once `endpoint::test` has said so, and then empty.
 struct request {
   std::uintptr_t handle = 0;
   bool pending = false;
   bool is_send = false;
   bool is_collective = false;
-  bool is_in_parts = false;  ///< posted by `send_parts` or `receive_parts`
-  std::uint8_t way = 0;      ///< which door has it, where one chooses among several
+  bool is_in_parts = false;      ///< posted by `send_parts` or `receive_parts`
+  std::uint8_t way = 0;          ///< which door has it, where one chooses among several
+  endpoint const* of = nullptr;  ///< in parts: the door that moves it, which may be inside of another one
 };
 
 /// A message whose head is in host memory and whose body is in memory of another kind.
@@ -32,6 +35,9 @@ struct message_parts {
   std::size_t head_bytes = 0;
   Data* body = nullptr;
   std::size_t body_bytes = 0;
+  /// Of a send: how many bytes the receive has room for, which may be read behind `body`, too: some libraries move as
+  /// many always. 0: no more than `body_bytes`.
+  std::size_t most_bytes = 0;
 };
 using outgoing_parts = message_parts<void const>;
 using incoming_parts = message_parts<void>;  ///< `body_bytes`: the most that may come

@@ -6,9 +6,11 @@
 #include <weft/error.hpp>
 #include <weft/schedule/program_view.hpp>
 #include <weft/transport/agreement.hpp>
+#include <weft/transport/chosen_ranks.hpp>
 #include <weft/transport/detail/library_group.hpp>
 #include <weft/transport/device_library.hpp>
 #include <weft/transport/endpoint.hpp>
+#include <weft/transport/guarded.hpp>
 #include <weft/transport/issue_order.hpp>
 #include <weft/transport/relay.hpp>
 #include <weft/transport/run_collective.hpp>
@@ -30,7 +32,8 @@
 namespace weft::inline v1::transport {
 
 struct library_options {
-  std::vector<int> members = {};       ///< ranks among which bodies go by the library (those of its vendor); empty: all
+  /// Among which bodies go by the library: those of its vendor.
+  chosen_ranks members = chosen_ranks::all();
   double deadline = default_deadline;  ///< seconds that its start may take
 };
 
@@ -39,8 +42,9 @@ struct library_options {
 /// A library has one queue of groups per rank and no tags, so a program is proved under `send_model::in_issue_order`
 /// first, and what stands next to each other in it is one group (`begin_posts`). A post outside of that is a group of
 /// its own. The library's order is the program's; heads go by the inner door, under their tags, each with the body's
-/// length: the library itself wants the same size at both ends, so a prepared body is sent with the most bytes that one
-/// may have. **The memory of a prepared body therefore has `most_bytes`**, as wire buffers do.
+/// length: the library itself wants the same size at both ends, so what is sent are the most bytes that a body may have
+/// there (`message_parts::most_bytes`, of every post: pipelines that share tags may have boundaries of several sizes),
+/// and a receive takes as many as it has room for.
 ///
 /// Nothing waits: groups are launched one after the other in `test`, which also asks the library for errors that
 /// happened behind its back; a failure, here or on another rank, ends what is under way (`device_library::abort`).
@@ -53,21 +57,18 @@ class library_door final : public relay {
   library_door(endpoint& inner, schedule::program_view const& program, Library library, library_options options = {})
       : relay(inner),
         library_(std::move(library)),
-        members_(std::move(options.members)) {
+        members_(options.members.among(inner.size())) {
     require_issue_order(program);
-    if (members_.empty())
-      for (int rank = 0; rank < inner.size(); ++rank) members_.push_back(rank);
-    std::sort(members_.begin(), members_.end());
     all_or_none(
         inner, [&] { require_no_other_carrier(); }, options.deadline);
-    connect(options.deadline);
+    guarded(inner, [&] { connect(options.deadline); });
   }
   ~library_door() override {
     if (std::uncaught_exceptions() > exceptions_) give_up();
   }
 
   [[nodiscard]] bool moves_parts(int peer, std::string_view memory) const override {
-    return moves(peer, memory) || inner().moves_parts(peer, memory);
+    return is_member(peer) ? memory == library_.memory() : inner().moves_parts(peer, memory);
   }
   [[nodiscard]] carrier carries(int peer, std::string_view memory) const override {
     return moves(peer, memory) ? carrier::library : inner().carries(peer, memory);
@@ -75,9 +76,9 @@ class library_door final : public relay {
 
   void prepare_parts(bool is_send, std::size_t most_bytes, int peer, int tag) override {
     if (!is_member(peer)) return inner().prepare_parts(is_send, most_bytes, peer, tag);
-    auto& most = most_[{peer, tag, is_send}];
+    auto& most = announced_[{peer, tag, is_send}];
     most = (std::max)(most, most_bytes);
-    while (free_parts_.size() < 2 * most_.size()) grow();
+    while (free_parts_.size() < 2 * announced_.size()) grow();
   }
 
   void begin_posts() override {
@@ -94,7 +95,8 @@ class library_door final : public relay {
 
   [[nodiscard]] request send_parts(outgoing_parts const& parts, int peer, int tag) override {
     if (!is_member(peer)) return inner().send_parts(parts, peer, tag);
-    part& mine = take(true, parts.head_bytes, parts.body_bytes, peer, tag);
+    part& mine =
+        take(true, parts.head_bytes, parts.body_bytes, (std::max)(parts.body_bytes, parts.most_bytes), peer, tag);
     std::uint64_t const length = parts.body_bytes;
     std::memcpy(mine.text, &length, sizeof(length));
     if (parts.head_bytes > 0) std::memcpy(mine.text + sizeof(length), parts.head, parts.head_bytes);
@@ -104,7 +106,7 @@ class library_door final : public relay {
   }
   [[nodiscard]] request receive_parts(incoming_parts const& parts, int peer, int tag) override {
     if (!is_member(peer)) return inner().receive_parts(parts, peer, tag);
-    part& mine = take(false, parts.head_bytes, parts.body_bytes, peer, tag);
+    part& mine = take(false, parts.head_bytes, parts.body_bytes, parts.body_bytes, peer, tag);
     mine.head = parts.head;
     mine.head_post = inner().receive(mine.text, text_bytes, peer, tag);
     return enqueue(mine, parts.body, peer);
@@ -112,7 +114,7 @@ class library_door final : public relay {
 
   [[nodiscard]] bool test(request& posted) override {
     advance();
-    if (!posted.is_in_parts || !posted.pending || !owns(posted)) {
+    if (posted.of != this) {
       if (!inner().test(posted)) return false;
       received_ = inner().received_bytes();
       return true;
@@ -132,7 +134,7 @@ class library_door final : public relay {
 
   /// Ends all of the library's messages: one of them cannot be taken out of its group.
   [[nodiscard]] bool abandon(request& posted) noexcept override {
-    if (!posted.is_in_parts || !posted.pending || !owns(posted)) return inner().abandon(posted);
+    if (posted.of != this) return inner().abandon(posted);
     give_up();
     part& mine = *reinterpret_cast<part*>(posted.handle);
     drop(mine);
@@ -177,9 +179,9 @@ class library_door final : public relay {
   }
 
   void require_no_other_carrier() const {
-    if (members_.front() < 0 || members_.back() >= inner().size())
+    if (!members_.empty() && (members_.front() < 0 || members_.back() >= inner().size()))
       fail("one of its ranks does not exist; name ranks 0 to " + std::to_string(inner().size() - 1));
-    for (int const peer : members_)
+    for (int peer = 0; peer < inner().size(); ++peer)
       if (is_connected() && inner().carries(peer, library_.memory()) == carrier::mpi)
         fail(
             "MPI is handed device memory between them, and must not be in flight beside a vendor's library; build this "
@@ -200,9 +202,9 @@ class library_door final : public relay {
         deadline);
     all_gather(inner(), &id, sizeof(id), everybodys.data(), deadline);
     if (!is_connected()) return;
-    library_.connect(everybodys[static_cast<std::size_t>(members_.front())], library_rank(inner().rank()),
-                     static_cast<int>(members_.size()));
     try {
+      library_.connect(everybodys[static_cast<std::size_t>(members_.front())], library_rank(inner().rank()),
+                       static_cast<int>(members_.size()));
       wait_until(
           inner(), deadline, [&] { return library_.is_ready(); },
           [&](double waited) {
@@ -219,50 +221,42 @@ class library_door final : public relay {
   void grow() {
     parts_.push_back(std::make_unique<part>());
     free_parts_.push_back(parts_.back().get());
-    parts_sorted_.insert(std::upper_bound(parts_sorted_.begin(), parts_sorted_.end(), parts_.back().get()),
-                         parts_.back().get());
-  }
-  /// Another door's requests look alike.
-  [[nodiscard]] bool owns(request const& posted) const {
-    return std::binary_search(parts_sorted_.begin(), parts_sorted_.end(), reinterpret_cast<part*>(posted.handle));
   }
 
-  part& take(bool is_send, std::size_t head_bytes, std::size_t body_bytes, int peer, int tag) {
+  /// `moved_bytes`: what the library is told, at both ends alike.
+  part& take(bool is_send, std::size_t head_bytes, std::size_t body_bytes, std::size_t moved_bytes, int peer, int tag) {
     if (is_broken_) fail("an earlier message was given up", peer, tag);
     if (head_bytes + sizeof(std::uint64_t) > text_bytes)
       fail("a head of " + std::to_string(head_bytes) + " bytes came where " +
                std::to_string(text_bytes - sizeof(std::uint64_t)) + " are the most; put the rest into the body",
            peer, tag);
-    static_cast<void>(bytes_of(is_send, body_bytes, peer, tag));  // before anything is posted
+    require_announced(is_send, moved_bytes, peer, tag);  // before anything is posted
     if (free_parts_.empty()) grow();
     part& mine = *free_parts_.back();
     free_parts_.pop_back();
     mine.head = nullptr;
     mine.head_bytes = head_bytes;
     mine.body_bytes = body_bytes;
+    mine.moved_bytes = moved_bytes;
     mine.peer = peer;
     mine.tag = tag;
     mine.is_send = is_send;
     return mine;
   }
 
-  /// Bytes that the library is told, at both ends alike.
-  [[nodiscard]] std::size_t bytes_of(bool is_send, std::size_t body_bytes, int peer, int tag) const {
-    auto const found = most_.find({peer, tag, is_send});
-    if (found == most_.end()) return body_bytes;
-    if (body_bytes > found->second)
-      fail("a body of " + std::to_string(body_bytes) + " bytes was posted where " + std::to_string(found->second) +
+  void require_announced(bool is_send, std::size_t bytes, int peer, int tag) const {
+    auto const found = announced_.find({peer, tag, is_send});
+    if (found != announced_.end() && bytes > found->second)
+      fail("a body of " + std::to_string(bytes) + " bytes was posted where " + std::to_string(found->second) +
                " were announced by prepare_parts; announce the most, at both ends",
            peer, tag);
-    return found->second;
   }
 
   request enqueue(part& mine, void* data, int peer) {
-    std::size_t const bytes = bytes_of(mine.is_send, mine.body_bytes, peer, mine.tag);
     group& target = open_ != nullptr ? *open_ : take_group();
     mine.of = &target;
     ++target.users;
-    if (bytes > 0) target.bodies.push_back({data, bytes, library_rank(peer), mine.is_send});
+    if (mine.moved_bytes > 0) target.bodies.push_back({data, mine.moved_bytes, library_rank(peer), mine.is_send});
     if (open_ == nullptr) {
       close(target);
       try {
@@ -275,6 +269,7 @@ class library_door final : public relay {
     }
     request made{reinterpret_cast<std::uintptr_t>(&mine), true, mine.is_send};
     made.is_in_parts = true;
+    made.of = this;
     return made;
   }
 
@@ -343,11 +338,20 @@ class library_door final : public relay {
   void launch(group& mine) {
     library_.follow();
     library_.begin_group();
-    for (auto const& each : mine.bodies)
-      if (each.is_send)
-        library_.send(each.data, each.bytes, each.peer);
-      else
-        library_.receive(each.data, each.bytes, each.peer);
+    try {
+      for (auto const& each : mine.bodies)
+        if (each.is_send)
+          library_.send(each.data, each.bytes, each.peer);
+        else
+          library_.receive(each.data, each.bytes, each.peer);
+    } catch (...) {  // an open group would swallow whatever the library is told next, also its end
+      try {
+        library_.end_group();
+      } catch (error const&) {  // the first words count
+      }
+      give_up();
+      throw;
+    }
     library_.end_group();
     mine.state = group_state::launching;
     ++launched_;
@@ -383,9 +387,8 @@ class library_door final : public relay {
 
   Library library_;
   std::vector<int> members_;
-  std::map<std::tuple<int, int, bool>, std::size_t> most_;
+  std::map<std::tuple<int, int, bool>, std::size_t> announced_;  // the most, of all that share a tag
   std::vector<std::unique_ptr<part>> parts_;
-  std::vector<part*> parts_sorted_;
   std::vector<part*> free_parts_;
   std::vector<std::unique_ptr<group>> groups_;
   std::vector<group*> free_groups_;

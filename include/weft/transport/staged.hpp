@@ -4,13 +4,13 @@
 
 #include <weft/config.hpp>
 #include <weft/error.hpp>
+#include <weft/transport/chosen_ranks.hpp>
 #include <weft/transport/copies.hpp>
 #include <weft/transport/detail/chunk_pool.hpp>
 #include <weft/transport/detail/staged_link.hpp>
 #include <weft/transport/endpoint.hpp>
 #include <weft/transport/relay.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <map>
 #include <memory>
@@ -23,10 +23,10 @@
 namespace weft::inline v1::transport {
 
 struct staged_options {
-  std::vector<int> peers = {};           ///< between which and this rank messages are staged; empty: all
-  std::vector<endpoint*> channels = {};  ///< more doors between the same ranks, each with a communicator of its own
-  int buffers_per_channel = 2;           ///< of a chunk each, for every direction, peer and tag
-  std::size_t chunk_bytes = 0;           ///< where the number comes at run time; 0: ChunkBytes
+  chosen_ranks peers = chosen_ranks::all();  ///< between which and this rank messages are staged
+  std::vector<endpoint*> channels = {};      ///< more doors between the same ranks, each with a communicator of its own
+  int buffers_per_channel = 2;               ///< of a chunk each, for every direction, peer and tag
+  std::size_t chunk_bytes = 0;               ///< where the number comes at run time; 0: ChunkBytes
 };
 
 /// Boundary messages between memories that neither the host nor MPI may read, by way of the host, in chunks:
@@ -39,10 +39,11 @@ struct staged_options {
 /// MPIs, and on the host. Costs 2 * buffers_per_channel * channels * (ChunkBytes + 1 KiB) of pinned memory per edge,
 /// and a copy more than a transport that reads the device itself (transport/device_aware.hpp).
 ///
-/// A door around another one: messages in parts are staged, everything else is the other's. Moves in `test` of any
-/// message, never waits, and allocates in `prepare_parts` alone (or at the first post, where that was not called). With
-/// several channels, chunk c goes over channel c mod channels: MPIs map communicators to ports of the network. Messages
-/// of one direction, peer and tag keep their order. Both ends must take the same ChunkBytes and channels.
+/// A door around another one: messages in parts with `peers` are staged, everything else is the other's. Moves in
+/// `test` of any message, never waits, and allocates in `prepare_parts` alone (or at the first post, where that was not
+/// called). With several channels, chunk c goes over channel c mod channels: MPIs map communicators to ports of the
+/// network. Messages of one direction, peer and tag keep their order. Both ends must take the same ChunkBytes and
+/// channels.
 ///
 /// The other doors must outlive it; `abandon` of one message gives up all of its direction, peer and tag.
 template <std::size_t ChunkBytes = std::size_t{1} << 19, memory_copies Copies = kokkos_copies<>>
@@ -67,35 +68,37 @@ class staged final : public relay {
               "a channel is a door of rank " + std::to_string(each->rank()) + " of " + std::to_string(each->size()),
               "make channels among the same ranks");
     require(buffers_per_channel_ >= 1, std::to_string(buffers_per_channel_) + " buffers per channel", "give 2 or more");
-    for (int const peer : peers_)
+    for (int const peer : peers_.among(inner.size()))
       require(peer >= 0 && peer < inner.size(), "there is no rank " + std::to_string(peer), "check the peers");
   }
 
   [[nodiscard]] bool moves_parts(int peer, std::string_view memory) const override {
-    return memory == copies_.memory() &&
-           (peers_.empty() || std::find(peers_.begin(), peers_.end(), peer) != peers_.end());
+    return peers_.contains(peer) ? memory == copies_.memory() : inner().moves_parts(peer, memory);
   }
 
   [[nodiscard]] carrier carries(int peer, std::string_view memory) const override {
-    return moves_parts(peer, memory) ? carrier::host : inner().carries(peer, memory);
+    return peers_.contains(peer) && memory == copies_.memory() ? carrier::host : inner().carries(peer, memory);
   }
 
   void prepare_parts(bool is_send, std::size_t most_bytes, int peer, int tag) override {
+    if (!stages(peer)) return inner().prepare_parts(is_send, most_bytes, peer, tag);
     link_of(is_send, peer, tag).expect(most_bytes);
   }
 
   [[nodiscard]] request send_parts(outgoing_parts const& parts, int peer, int tag) override {
+    if (!stages(peer)) return inner().send_parts(parts, peer, tag);
     // sends only read through these pointers
     return post(true,
                 {const_cast<void*>(parts.head), parts.head_bytes, const_cast<void*>(parts.body), parts.body_bytes},
                 peer, tag);
   }
   [[nodiscard]] request receive_parts(incoming_parts const& parts, int peer, int tag) override {
+    if (!stages(peer)) return inner().receive_parts(parts, peer, tag);
     return post(false, parts, peer, tag);
   }
 
   [[nodiscard]] bool test(request& posted) override {
-    if (!posted.is_in_parts || !posted.pending) {
+    if (posted.of != this) {
       for (auto& each : links_) each.second->advance();
       was_staged_ = false;
       return inner().test(posted);
@@ -121,7 +124,7 @@ class staged final : public relay {
   }
 
   [[nodiscard]] bool abandon(request& posted) noexcept override {
-    if (!posted.is_in_parts || !posted.pending) return inner().abandon(posted);
+    if (posted.of != this) return inner().abandon(posted);
     auto* const message = reinterpret_cast<transfer*>(posted.handle);
     message->link->give_up();
     message->link->remove(message);
@@ -148,6 +151,9 @@ class staged final : public relay {
                   {.rank = own});
   }
 
+  /// Ranks that do not exist are refused in the words of this door.
+  [[nodiscard]] bool stages(int peer) const { return peers_.contains(peer) || peer < 0 || peer >= inner().size(); }
+
   link& link_of(bool is_send, int peer, int tag) {
     require(peer >= 0 && peer < inner().size(), "there is no rank " + std::to_string(peer), "check the placement");
     auto& found = links_[key{peer, tag, is_send}];
@@ -162,10 +168,11 @@ class staged final : public relay {
     mine.advance();
     request made{reinterpret_cast<std::uintptr_t>(message), true, is_send};
     made.is_in_parts = true;
+    made.of = this;
     return made;
   }
 
-  std::vector<int> peers_;
+  chosen_ranks peers_;
   int buffers_per_channel_;
   std::size_t chunk_bytes_;
   Copies copies_;

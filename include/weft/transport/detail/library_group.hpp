@@ -37,7 +37,8 @@ struct library_part {
   request head_post;
   void* head = nullptr;
   std::size_t head_bytes = 0;
-  std::size_t body_bytes = 0;  ///< of a receive: the room, until its head has come
+  std::size_t body_bytes = 0;   ///< of a receive: the room, until its head has come
+  std::size_t moved_bytes = 0;  ///< by the library
   int peer = -1;
   int tag = -1;
   bool is_send = false;
