@@ -6,18 +6,22 @@
 #include "toy_stage.hpp"
 
 #include <weft/pipeline/pipeline.hpp>
+#include <weft/schedule/forward_program.hpp>
 #include <weft/schedule/gpipe.hpp>
 #include <weft/schedule/interleaved_1f1b.hpp>
 #include <weft/schedule/lower.hpp>
 #include <weft/schedule/one_f_one_b.hpp>
+#include <weft/schedule/passes/post_validate.hpp>
 #include <weft/schedule/serial.hpp>
 #include <weft/schedule/write_table.hpp>
 #include <weft/schedule/zero_bubble_h1.hpp>
+#include <weft/schedule/zero_bubble_v.hpp>
 #include <weft/transport/automatic.hpp>
 #include <weft/transport/device_aware.hpp>
 #include <weft/transport/in_process.hpp>
 #include <weft/transport/library_door.hpp>
 #include <weft/transport/staged.hpp>
+#include <weft/transport/subgroup.hpp>
 
 #include <doctest/doctest.h>
 
@@ -519,6 +523,47 @@ void compare(int ranks, int micro_batches) {
 }
 
 }  // namespace
+
+namespace {
+
+/// The words in which a pipeline over the library refuses a program; empty where it plays it.
+std::string played(schedule::program const& lowered) {
+  auto const view = lowered.view();
+  auto const first = small_program();
+  std::string words;
+  try {
+    in_process::run(view.ranks(), [&](endpoint& world) {
+      toy::stage stage(view.stages(), view.micro_batches);
+      plain_door door(world, first.view(), plain_library());
+      auto const group = weft::transport::make_subgroup(door, {0, 1});
+      CHECK(group->keeps_issue_order());
+      CHECK_FALSE(world.keeps_issue_order());
+      weft::pipeline<toy::stage, toy::space> engine(view, *group, stage);
+      if (!view.work.backward) engine.step();
+    });
+  } catch (weft::error const& failure) {
+    words = failure.what();
+  }
+  return words;
+}
+
+}  // namespace
+
+TEST_CASE_TEMPLATE("library door: every program that is played over it is proved, evaluations too", Policy,
+                   schedule::interleaved_1f1b<2>, schedule::zero_bubble_v) {
+  auto const training = made<Policy>(2, 4, schedule::receive_time::at_use);
+  CHECK(played(schedule::forward_program(training.view(), 3)).find("cannot run over a library that has one queue") !=
+        std::string::npos);
+  CHECK(played(schedule::forward_program(training.view(), 3, true)).empty());
+}
+
+TEST_CASE("library door: post-validation is refused, since what is done again is not in the program's order") {
+  auto const training =
+      schedule::lower(schedule::write_table<schedule::one_f_one_b>(2, 4).view(),
+                      {.tied = schedule::tied_stages::none, .receives = schedule::receive_time::at_use});
+  CHECK(played(schedule::passes::post_validate(training.view())).find("leave the norm synchronous") !=
+        std::string::npos);
+}
 
 TEST_CASE("library door: a pipeline has the bits of the plain one, in the groups that the program says") {
   for (int const ranks : {2, 3, 4}) {

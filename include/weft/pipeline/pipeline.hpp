@@ -70,6 +70,7 @@ class pipeline final : private progress_source {
       throw error("weft::pipeline: the program is for " + std::to_string(program.ranks()) + " ranks, but there are " +
                       std::to_string(door.size()) + "; launch as many, or plan for as many",
                   {.rank = where_.own_rank()});
+    door.require_program(program);
     auto list = compile_row(program, door.rank(), where_.own_rank());
     instructions_ = std::move(list.instructions);
     ports_ = std::move(list.ports);

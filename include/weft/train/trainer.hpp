@@ -419,7 +419,8 @@ class trainer {
   void forward(model::token_batch batch, int micro_batches, int first) {
     auto& made = forward_[batch.micro_batches];
     if (made == nullptr) {
-      auto const program = schedule::forward_program(program_.view(), batch.micro_batches);
+      auto const program =
+          schedule::forward_program(program_.view(), batch.micro_batches, door_.keeps_issue_order());
       made = std::make_unique<engine>(program.view(), ranks_->pipeline(), *stage_,
                                       pipeline_options{.deadline = options_.deadline});
     }

@@ -57,6 +57,15 @@ class automatic final : public relay {
     for (auto const& each : ways_) most = (std::max)(most, each.door->carries(peer, memory));
     return most;
   }
+  [[nodiscard]] bool keeps_issue_order() const override {
+    bool keeps = inner().keeps_issue_order();
+    for (auto const& each : ways_) keeps = keeps || each.door->keeps_issue_order();
+    return keeps;
+  }
+  void require_program(schedule::program_view const& program) const override {
+    inner().require_program(program);
+    for (auto const& each : ways_) each.door->require_program(program);
+  }
   void begin_posts() override {
     for (auto const& each : ways_) each.door->begin_posts();
   }

@@ -13,6 +13,10 @@
 #include <string_view>
 #include <vector>
 
+namespace weft::inline v1::schedule {
+struct program_view;
+}
+
 namespace weft::inline v1::transport {
 
 class endpoint;
@@ -110,6 +114,14 @@ class endpoint {
   [[nodiscard]] virtual carrier carries(int peer, std::string_view memory) const {
     return moves_parts(peer, memory) ? carrier::host : carrier::none;
   }
+
+  /// Whether posts must come in an order in which one queue per rank can run them (`send_model::in_issue_order`): what
+  /// is lowered for this door then posts its receives at their use. The same on every rank that has such a door.
+  [[nodiscard]] virtual bool keeps_issue_order() const { return false; }
+
+  /// Throws where a program cannot be played here, in the same words on every rank that has such a door; whoever plays
+  /// one asks first. Does not communicate.
+  virtual void require_program(schedule::program_view const& program) const { static_cast<void>(program); }
 
   /// Around posts that belong together: those that stand next to each other in the program. For libraries to which a
   /// group of posts is one thing, which begins and ends as a whole (NCCL). Must not be nested; no test in between.

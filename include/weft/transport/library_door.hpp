@@ -74,6 +74,21 @@ class library_door final : public relay {
     return moves(peer, memory) ? carrier::library : inner().carries(peer, memory);
   }
 
+  [[nodiscard]] bool keeps_issue_order() const override { return true; }
+  /// Also of programs that came after the one it was made with: of evaluations, or another trainer.
+  void require_program(schedule::program_view const& program) const override {
+    inner().require_program(program);
+    try {
+      require_issue_order(program);
+    } catch (agreed_error const& failure) {  // ranks without this door do not say so, and must be told
+      throw error(failure.what(), failure.location());
+    }
+    if (program.work.post_validated)
+      fail("the program '" + std::string(program.name) +
+           "' is validated afterwards, and where that fails takes in messages in another order than its own, for which "
+           "nothing is proved; leave the norm synchronous, or take another door");
+  }
+
   void prepare_parts(bool is_send, std::size_t most_bytes, int peer, int tag) override {
     if (!is_member(peer)) return inner().prepare_parts(is_send, most_bytes, peer, tag);
     auto& most = announced_[{peer, tag, is_send}];

@@ -35,6 +35,8 @@ class relay : public endpoint {
   [[nodiscard]] carrier carries(int peer, std::string_view memory) const override {
     return inner_.carries(peer, memory);
   }
+  [[nodiscard]] bool keeps_issue_order() const override { return inner_.keeps_issue_order(); }
+  void require_program(schedule::program_view const& program) const override { inner_.require_program(program); }
   void begin_posts() override { inner_.begin_posts(); }
   void end_posts() override { inner_.end_posts(); }
   void prepare_parts(bool is_send, std::size_t most_bytes, int peer, int tag) override {

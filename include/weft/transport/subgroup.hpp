@@ -61,6 +61,8 @@ class subgroup final : public endpoint {
   [[nodiscard]] carrier carries(int peer, std::string_view memory) const override {
     return parent_.carries(of_parent(peer), memory);
   }
+  [[nodiscard]] bool keeps_issue_order() const override { return parent_.keeps_issue_order(); }
+  void require_program(schedule::program_view const& program) const override { parent_.require_program(program); }
   void begin_posts() override { parent_.begin_posts(); }
   void end_posts() override { parent_.end_posts(); }
   void prepare_parts(bool is_send, std::size_t most_bytes, int peer, int tag) override {
