@@ -511,7 +511,12 @@ TEST_CASE("model_stage: messages narrower than activations are rounded once, and
   CHECK(alone.gradients() == plain.gradients());
   narrow made(cut);
   CHECK(made.layout[0].components[0].type == weft::scalar::bf16);
+  std::size_t const prepared = made.stage.buffer_bytes();
   double const rounded = made.train(batch);
+  CHECK(made.stage.buffer_bytes() == prepared);
+  for (int each = 0; each < 3; ++each) made.stage.prepare_backward(each);
+  std::size_t const with_whole = made.stage.buffer_bytes();
+  CHECK(with_whole > prepared);
   CHECK(rounded != loss);
   CHECK(rounded == doctest::Approx(loss).epsilon(0.01));
   for (int const edge : {0, 1}) {
@@ -539,4 +544,5 @@ TEST_CASE("model_stage: messages narrower than activations are rounded once, and
   CHECK(made.gradients() == gradients);
   CHECK(made.train(batch, false, true) == rounded);
   CHECK(made.gradients() == gradients);
+  CHECK(made.stage.buffer_bytes() == with_whole);
 }

@@ -48,6 +48,13 @@ concept split_backward_stage = requires(Stage& stage, Context& context, Views co
   stage.backward_weight(context, in, grad_out);
 };
 
+/// A stage that allocates something for `backward` alone: the engine calls `prepare_backward(stage)` after `prepare`
+/// where its program says B of that stage.
+template <class Stage>
+concept backward_preparing_stage = requires(Stage& stage) {
+  stage.prepare_backward(0);
+};
+
 /// A stage that has messages of its own under way (running all-reduces, say): the engine calls `progress()` in every
 /// unsuccessful turn of a wait, and whenever the stage itself calls `context.progress()`. It must not block and should
 /// cost next to nothing where nothing is under way. In the first case no launch lock is held, in the second it is: it

@@ -138,12 +138,21 @@ class model_stage {
     return result;
   }
 
-  /// Makes room for the program's slots; called once per program, keeps the largest of each.
+  /// Makes room for the program's slots; called once per program, keeps the largest of each. Nothing is allocated while
+  /// a program is played that was prepared for: on a device that would wait for all that is under way.
   void prepare(int stage, schedule::slot_counts const& slots) {
     stage_data& data = stages_[static_cast<std::size_t>(stage)];
     grow(data.activations, data.activation_slots, (std::max)(1, slots.activation), data.activation_bytes,
          "weft::activations");
     if (slots.weight_context > 0) make_weight_slots(data, slots.weight_context);
+    make_rooms(data, slots.weight_context > 0);
+  }
+
+  /// The same for B of a stage, where the program has it.
+  void prepare_backward(int stage) {
+    stage_data const& data = stages_[static_cast<std::size_t>(stage)];
+    if (!data.layers.empty()) make_both_halves();
+    make_rooms(data, true);
   }
 
   /// Copies the batch's tokens to the execution space and checks them; call before a program is played. Throws
@@ -216,9 +225,7 @@ class model_stage {
     }
     real* const leaves = output(grad_in, data.range.first, size);
     real const* from = input(where, grad_out, gradient_room, data.range.last, size);
-    if (both_halves_.extent(0) < both_halves_bytes_)
-      both_halves_ =
-          execution::allocate<bytes>("weft::weight_context", both_halves_bytes_, Kokkos::WithoutInitializing);
+    make_both_halves();
     arena room(both_halves_.data());
     real* gradients[2] = {};  // of what lies between two layers: the one that is read and the one that is written
     for (real*& each : gradients) each = room.take<real>(Model::boundary_elements(largest_));
@@ -468,6 +475,11 @@ class model_stage {
   static void make_weight_slots(stage_data& data, int wanted) {
     grow(data.weight_contexts, data.weight_slots, wanted, data.weight_bytes, "weft::weight_contexts");
   }
+  void make_both_halves() {
+    if (both_halves_.extent(0) < both_halves_bytes_)
+      both_halves_ =
+          execution::allocate<bytes>("weft::weight_context", both_halves_bytes_, Kokkos::WithoutInitializing);
+  }
   static std::byte* weight_slot(stage_data& data, context_type const& where) {
     return data.weight_contexts.data() + data.weight_bytes * static_cast<std::size_t>(where.weight_slot());
   }
@@ -600,6 +612,16 @@ class model_stage {
       rooms_[which] = execution::allocate<Kokkos::View<real*, memory_space>>(
           "weft::converted", static_cast<std::size_t>(Model::boundary_elements(largest_)), Kokkos::WithoutInitializing);
     return rooms_[which].data();
+  }
+
+  /// For what F of a stage converts, and backward of it.
+  void make_rooms(stage_data const& data, bool has_backward) {
+    if (!is_converted || data.layers.empty()) return;
+    bool const has_before = is_between_layers(data.range.first);
+    bool const has_after = is_between_layers(data.range.last);
+    if (has_before) room_for(fed_room);
+    if (has_after && has_backward) room_for(gradient_room);
+    if (has_after || (has_before && has_backward)) room_for(leaving_room);
   }
 
   /// What has arrived, as the layers read it.

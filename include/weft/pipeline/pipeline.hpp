@@ -83,6 +83,9 @@ class pipeline final : private progress_source {
     for (int each = 0; each < program.stages() * program.graph.copies; ++each)
       if (int const stage_index = each % program.stages(); program.graph.rank_of_stage[each] == door.rank())
         stage_.prepare(stage_index, slots_with_both_halves(program.slots[each], stage_index));
+    if constexpr (is_whole && backward_preparing_stage<Stage>)
+      for (instruction const& each : instructions_)
+        if (each.what == schedule::op::backward) stage_.prepare_backward(each.stage);
     buffers_.reserve(list.buffers.size());
     for (buffer_need const& need : list.buffers) {
       boundary const forward = checked_boundary(stage_.boundary(program.graph.edges[need.edge]));

@@ -88,6 +88,7 @@ class asynchronous_stage {
   // What the engine asks of a stage.
   [[nodiscard]] weft::boundary boundary(topology::edge const& edge) const { return model_.boundary(edge); }
   void prepare(int stage, schedule::slot_counts const& slots) { model_.prepare(stage, slots); }
+  void prepare_backward(int stage) { model_.prepare_backward(stage); }
   void forward(context& where, views const& in, views& out) { model_.forward(where, in, out); }
   void backward_input(context& where, views const& in, views const& gradient_out, views& gradient_in) {
     model_.backward_input(where, in, gradient_out, gradient_in);
@@ -180,6 +181,8 @@ class asynchronous_stage {
     loss_scale_ = scale;
     model_.set_loss_scale(scale);
   }
+
+  [[nodiscard]] double loss_scale() const { return loss_scale_; }
 
   /// Before a window is played: its batches, one per step, and the learning rate of each. `first_step`: steps that this
   /// schedule has made. Does not communicate.

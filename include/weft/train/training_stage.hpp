@@ -79,6 +79,7 @@ class training_stage {
   // What the engine asks of a stage.
   [[nodiscard]] weft::boundary boundary(topology::edge const& edge) const { return model_.boundary(edge); }
   void prepare(int stage, schedule::slot_counts const& slots) { model_.prepare(stage, slots); }
+  void prepare_backward(int stage) { model_.prepare_backward(stage); }
   void forward(context& where, views const& in, views& out) { model_.forward(where, in, out); }
   void backward_input(context& where, views const& in, views const& gradient_out, views& gradient_in) {
     model_.backward_input(where, in, gradient_out, gradient_in);
