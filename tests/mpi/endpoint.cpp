@@ -4,6 +4,9 @@
 #include "support/settle.hpp"
 
 #include <weft/error.hpp>
+#include <weft/execution/device.hpp>
+#include <weft/topology/vendor.hpp>
+#include <weft/transport/environment.hpp>
 #include <weft/transport/mpi.hpp>
 #include <weft/transport/run_collective.hpp>
 
@@ -44,6 +47,19 @@ bool exchange(weft::transport::endpoint& door, std::size_t bytes) {
 }
 
 }  // namespace
+
+TEST_CASE("mpi: a rank finds its place on its node, among those with devices of its own vendor") {
+  int rank = 0;
+  int size = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  using weft::vendor;
+  auto const found = weft::detail::place_on_node(MPI_COMM_WORLD, rank % 2 == 0 ? vendor::cuda : vendor::hip);
+  auto const alone = weft::detail::place_on_node(MPI_COMM_WORLD, vendor::host);
+  int const alike = rank % 2 == 0 ? (size + 1) / 2 : size / 2;
+  CHECK(found == weft::execution::node_place{.number = rank / 2, .alike = alike, .ranks = size});
+  CHECK(alone == weft::execution::node_place{.number = rank, .alike = size, .ranks = size});
+}
 
 TEST_CASE("mpi endpoint: messages from nothing to beyond 2 GiB, both sides sending first") {
   weft::transport::mpi door(MPI_COMM_WORLD);

@@ -225,9 +225,10 @@ TEST_CASE("device: ranks of a node take its devices in turn, by what their launc
   CHECK(device_of_rank(5, 4) == 1);
   CHECK(device_of_rank(3, 1) == 0);  // its launcher shows it one of its own, or four ranks share: the cards know
 
-  std::vector<char const*> const names{"MPI_LOCALRANKID", "OMPI_COMM_WORLD_LOCAL_RANK", "MV2_COMM_WORLD_LOCAL_RANK",
-                                       "PMI_LOCAL_RANK",  "PALS_LOCAL_RANKID",          "PMIX_LOCAL_RANK",
-                                       "SLURM_LOCALID"};
+  std::vector<char const*> const names{"MPI_LOCALRANKID",           "OMPI_COMM_WORLD_LOCAL_RANK",
+                                       "MV2_COMM_WORLD_LOCAL_RANK", "PMI_LOCAL_RANK",
+                                       "PALS_LOCAL_RANKID",         "PMIX_LOCAL_RANK",
+                                       "FLUX_TASK_LOCAL_ID",        "SLURM_LOCALID"};
   for (char const* each : names) unsetenv(each);
   CHECK(weft::execution::launched_node_rank() == -1);
   for (char const* each : names) {
@@ -244,6 +245,15 @@ TEST_CASE("device: ranks of a node take its devices in turn, by what their launc
   CHECK(weft::execution::launched_node_rank() == 2);
   unsetenv("SLURM_LOCALID");
   unsetenv("OMPI_COMM_WORLD_LOCAL_RANK");
+}
+
+TEST_CASE("device: beside ranks of another vendor, a rank counts among its like") {
+  using weft::execution::number_for_device;
+  CHECK(number_for_device(3, {.number = 2, .alike = 4, .ranks = 4}) == 3);  // as it has chosen before MPI began
+  CHECK(number_for_device(-1, {.number = 2, .alike = 4, .ranks = 4}) == 2);
+  // CUDA, HIP, CUDA, HIP: both CUDA ranks see devices 0 and 1.
+  CHECK(number_for_device(2, {.number = 1, .alike = 2, .ranks = 4}) == 1);
+  CHECK(number_for_device(-1, {.number = 1, .alike = 2, .ranks = 4}) == 1);
 }
 
 TEST_CASE("device: what the user says to Kokkos goes before") {

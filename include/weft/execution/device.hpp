@@ -98,16 +98,33 @@ inline void use_device([[maybe_unused]] int device) {
 /// A rank's number among those of its node, as its launcher's environment says; -1 where no launcher does. It is there
 /// before MPI is.
 inline int launched_node_rank() {
-  // Intel MPI and MPICH (Hydra), Open MPI, MVAPICH, Cray's PALS and ALPS, Slurm last: its steps start the others'
+  // Intel MPI and MPICH (Hydra), Open MPI, MVAPICH, Cray's PALS and ALPS, Flux, Slurm last: its steps start the others'
   // daemons.
-  for (char const* name : {"MPI_LOCALRANKID", "OMPI_COMM_WORLD_LOCAL_RANK", "MV2_COMM_WORLD_LOCAL_RANK",
-                           "PMI_LOCAL_RANK", "PALS_LOCAL_RANKID", "PMIX_LOCAL_RANK", "SLURM_LOCALID"})
+  for (char const* name :
+       {"MPI_LOCALRANKID", "OMPI_COMM_WORLD_LOCAL_RANK", "MV2_COMM_WORLD_LOCAL_RANK", "PMI_LOCAL_RANK",
+        "PALS_LOCAL_RANKID", "PMIX_LOCAL_RANK", "FLUX_TASK_LOCAL_ID", "SLURM_LOCALID"})
     if (char const* const text = std::getenv(name); text != nullptr && *text != '\0') {
       char* end = nullptr;
       long const rank = std::strtol(text, &end, 10);
       if (*end == '\0' && rank >= 0 && rank < 1'000'000) return static_cast<int>(rank);
     }
   return -1;
+}
+
+/// A rank among those of its node.
+struct node_place {
+  int number = 0;  ///< among the ranks whose devices are of its own vendor
+  int alike = 1;   ///< how many those are
+  int ranks = 1;   ///< of the node
+
+  friend bool operator==(node_place const&, node_place const&) = default;
+};
+
+/// By what number a rank takes a device: the launcher's, where it says one (-1: it does not), since that is what a
+/// device was chosen by before MPI began. Beside ranks of another vendor, which see none of its devices, it counts
+/// among its like alone.
+constexpr int number_for_device(int launched, node_place const& place) {
+  return launched >= 0 && place.alike == place.ranks ? launched : place.number;
 }
 
 /// The device of a rank of a node where it sees `devices`: they are dealt out in turn. -1 where there is none. A

@@ -5,6 +5,7 @@
 #include <weft/config.hpp>
 #include <weft/error.hpp>
 #include <weft/execution/device.hpp>
+#include <weft/topology/vendor.hpp>
 #include <weft/transport/mpi.hpp>
 
 #include <mpi.h>
@@ -33,6 +34,21 @@ inline int launched_processes() {
       if (count > 1) return count;
     }
   return 1;
+}
+
+/// Where this rank is among those of its node. Collective over `world`.
+inline execution::node_place place_on_node(MPI_Comm world, topology::vendor own) {
+  MPI_Comm node = MPI_COMM_NULL;
+  MPI_Comm alike = MPI_COMM_NULL;
+  execution::node_place place;
+  MPI_Comm_split_type(world, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+  MPI_Comm_size(node, &place.ranks);
+  MPI_Comm_split(node, static_cast<int>(own), 0, &alike);
+  MPI_Comm_rank(alike, &place.number);
+  MPI_Comm_size(alike, &place.alike);
+  MPI_Comm_free(&alike);
+  MPI_Comm_free(&node);
+  return place;
 }
 
 /// Where weft owns MPI, an exception that nobody caught ends every rank, with its own words.
@@ -72,8 +88,9 @@ inline int launched_processes() {
 /// collective over MPI_COMM_WORLD.
 ///
 /// Where Kokkos has a device backend, the ranks of a node take its devices in turn, by their number on the node, and
-/// before MPI starts where the launcher says that number: some MPIs bind to the device they find. What the user says to
-/// Kokkos (`--kokkos-device-id`, KOKKOS_DEVICE_ID and the like) goes before.
+/// before MPI starts where the launcher says that number: some MPIs bind to the device they find. On a node with ranks
+/// of several vendors they count among their like, which is known once MPI has started. What the user says to Kokkos
+/// (`--kokkos-device-id`, KOKKOS_DEVICE_ID and the like) goes before.
 class environment {
  public:
   environment(int& argc, char**& argv) {
@@ -82,9 +99,9 @@ class environment {
     MPI_Initialized(&is_initialised);
     bool const deals_devices = !Kokkos::is_initialized() && !execution::is_device_chosen(argc, argv);
     int const devices = deals_devices ? execution::count_devices() : 0;
-    int node_rank = execution::launched_node_rank();
+    int const launched = execution::launched_node_rank();
     if (is_initialised == 0) {
-      if (devices > 0 && node_rank >= 0) execution::use_device(execution::device_of_rank(node_rank, devices));
+      if (devices > 0 && launched >= 0) execution::use_device(execution::device_of_rank(launched, devices));
       MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
       owns_mpi_ = true;
       // Errors become exceptions, with ranks and tags, in place of MPI's own abort.
@@ -93,9 +110,11 @@ class environment {
       previous_ = std::set_terminate(&detail::abort_all_ranks);
     }
     refuse_singletons();
+    // On every rank, whatever devices it has itself and whatever its user has said: others may need it.
+    auto const place = detail::place_on_node(MPI_COMM_WORLD, execution::vendor_of<Kokkos::DefaultExecutionSpace>());
     if (!Kokkos::is_initialized()) {
-      if (devices > 0 && node_rank < 0) node_rank = rank_on_node();
-      initialize_kokkos(argc, argv, execution::device_of_rank(node_rank, devices));
+      int const number = execution::number_for_device(launched, place);
+      initialize_kokkos(argc, argv, execution::device_of_rank(number, devices));
       owns_kokkos_ = true;
     }
     if (is_initialised != 0) MPI_Query_thread(&provided);
@@ -129,16 +148,6 @@ class environment {
   [[nodiscard]] transport::endpoint& world() { return *world_; }
 
  private:
-  /// Collective over MPI_COMM_WORLD.
-  static int rank_on_node() {
-    MPI_Comm node = MPI_COMM_NULL;
-    int rank = 0;
-    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
-    MPI_Comm_rank(node, &rank);
-    MPI_Comm_free(&node);
-    return rank;
-  }
-
   /// Kokkos gets its own arguments alone (it would answer --help for the program), and they are taken out. `device`: -1
   /// where it chooses itself.
   static void initialize_kokkos(int& argc, char** argv, int device) {
