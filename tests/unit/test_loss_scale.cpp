@@ -167,6 +167,28 @@ TEST_CASE("loss scale: halved by a step that does not count, doubled after enoug
   CHECK_THROWS_AS(static_cast<void>(loss_scaling::dynamic(4.0, 0).checked(true)), weft::error);
 }
 
+TEST_CASE("loss scale: automatic is dynamic where layers compute in float16, and where stages send it") {
+  using weft::train::has_float16;
+  CHECK(has_float16<weft::fp16_mixed>);
+  CHECK(!has_float16<weft::bf16_mixed>);
+  CHECK(!has_float16<float>);
+  using narrow = weft::precision<weft::wire_in<weft::float16>>;
+  in_process::run(2, [&](endpoint& door) {
+    weft::train::trainer_options options;
+    options.extents = {sequences / micro_batches, length};
+    options.deadline = 60.0;
+    weft::train::trainer<untied, narrow, space> trainer(program_of({.ranks = 2}), door, options);
+    CHECK(trainer.loss_scale().scale == 65536.0);
+    CHECK(trainer.has_dynamic_loss_scale());
+    std::vector<loss_scale_state> const none{{.scale = 3.0}, {.scale = 0.0}, {.scale = 4.0, .counted = -1}};
+    for (loss_scale_state const& wrong : none)
+      CHECK_THROWS_WITH_AS(trainer.set_loss_scale(wrong), doctest::Contains("a power of two from 1 to 2^30"),
+                           weft::error);
+    trainer.set_loss_scale({});
+    CHECK(trainer.loss_scale() == loss_scale_state{});
+  });
+}
+
 TEST_CASE("loss scale: an infinity on one stage skips the step everywhere and halves the scale once; the run goes on") {
   for (end const where : {end::first, end::last}) {
     injected = {where, {}};

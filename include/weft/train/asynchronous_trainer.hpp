@@ -200,7 +200,7 @@ class asynchronous_trainer {
                       " no rank waits for a norm, so there is none to validate afterwards; leave trainer_options::norm "
                       "as it is",
                   {.rank = door_.rank()});
-    options_.scaling = options_.scaling.checked(std::is_same_v<typename precision_of<Real>::compute, float16>);
+    options_.scaling = options_.scaling.checked(has_float16<Real>);
     if (options_.scaling.how == loss_scaling::kind::dynamic)
       throw error("weft::trainer: under " + plan_.name +
                       " stages step before any rank knows whether all gradients are finite, so the loss scale cannot "

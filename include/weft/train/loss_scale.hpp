@@ -19,7 +19,7 @@ namespace weft::inline v1::train {
 /// `grow_after` counted steps in a row. Every rank knows the norm from NORM, and so the scale: it needs no message.
 struct loss_scaling {
   enum class kind : std::uint8_t {
-    automatic,  ///< dynamic where layers compute in float16, else none
+    automatic,  ///< dynamic where gradients of activations are float16 in layers or in messages, else none
     none,
     fixed,
     dynamic
@@ -37,13 +37,18 @@ struct loss_scaling {
     return {.how = kind::dynamic, .first = first, .grow_after = grow_after};
   }
 
+  /// A power of two within limits.
+  static bool is_scale(double scale) {
+    int exponent = 0;
+    return scale >= least && scale <= most && std::frexp(scale, &exponent) == 0.5;
+  }
+
   /// With `automatic` resolved. Throws where a scale is no power of two within limits.
   [[nodiscard]] loss_scaling checked(bool is_float16) const {
     loss_scaling made = *this;
     if (how == kind::automatic) made.how = is_float16 ? kind::dynamic : kind::none;
     if (made.how == kind::none) made.first = 1.0;
-    int exponent = 0;
-    if (!(made.first >= least && made.first <= most) || std::frexp(made.first, &exponent) != 0.5)
+    if (!is_scale(made.first))
       throw error("weft::trainer: the loss scale is " + std::to_string(made.first) +
                   ", which is no power of two from 1 to 2^30; choose one, such as 65536");
     if (made.how == kind::dynamic && made.grow_after < 1)

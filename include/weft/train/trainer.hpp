@@ -228,10 +228,17 @@ class trainer {
 
   /// What the next step's loss will be multiplied by. After `settle` where steps are validated afterwards.
   [[nodiscard]] loss_scale_state loss_scale() const { return stage_->loss_scale(); }
-  /// For resuming. Nothing to do where the scale is not dynamic.
+  /// Whether it changes, so that a run that is to go on needs it.
+  [[nodiscard]] bool has_dynamic_loss_scale() const { return options_.scaling.how == loss_scaling::kind::dynamic; }
+  /// For resuming. Nothing to do where the scale is not dynamic. Throws where it is no power of two from 1 to 2^30.
   void set_loss_scale(loss_scale_state const& state) {
     require_settled();
-    if (options_.scaling.how == loss_scaling::kind::dynamic) stage_->set_loss_scale(options_.scaling, state);
+    if (!loss_scaling::is_scale(state.scale) || state.counted < 0)
+      throw error("weft::trainer: a run cannot go on with the loss scale " + std::to_string(state.scale) + " after " +
+                      std::to_string(state.counted) +
+                      " counted steps; hand over what loss_scale() gave, a power of two from 1 to 2^30",
+                  {.rank = door_.rank()});
+    if (has_dynamic_loss_scale()) stage_->set_loss_scale(options_.scaling, state);
   }
 
   /// PARTIAL_NORM and VALIDATE in the program: results come one step later.
@@ -265,7 +272,7 @@ class trainer {
   void build() {
     if (options_.norm == schedule::norm_kind::post_validated) post_validate();
     require_mesh();
-    options_.scaling = options_.scaling.checked(std::is_same_v<typename precision_of<Real>::compute, float16>);
+    options_.scaling = options_.scaling.checked(has_float16<Real>);
     layers_ = checked_partition().ranges();
     cards_ = meet<Space>(door_, facts(), options_.build, holders_of_stages(options_.mesh, program_.view().graph),
                          options_.mixed, options_.compare_replicas_every > 0, options_.deadline);
@@ -419,8 +426,7 @@ class trainer {
   void forward(model::token_batch batch, int micro_batches, int first) {
     auto& made = forward_[batch.micro_batches];
     if (made == nullptr) {
-      auto const program =
-          schedule::forward_program(program_.view(), batch.micro_batches, door_.keeps_issue_order());
+      auto const program = schedule::forward_program(program_.view(), batch.micro_batches, door_.keeps_issue_order());
       made = std::make_unique<engine>(program.view(), ranks_->pipeline(), *stage_,
                                       pipeline_options{.deadline = options_.deadline});
     }

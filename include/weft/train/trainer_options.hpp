@@ -5,7 +5,9 @@
 #include <weft/collective/all_reduce.hpp>
 #include <weft/config.hpp>
 #include <weft/execution/math_mode.hpp>
+#include <weft/execution/reduced.hpp>
 #include <weft/model/token_batch.hpp>
+#include <weft/plan/precision.hpp>
 #include <weft/plan/rank_capacities.hpp>
 #include <weft/schedule/lower_options.hpp>
 #include <weft/topology/mesh.hpp>
@@ -18,6 +20,7 @@
 
 #include <cstdint>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -29,6 +32,11 @@ enum class speculation : std::uint8_t {
   always            ///< and pays for every step that is clipped with a second warm-up
 };
 
+/// Whether gradients of activations pass through float16: in layers, or in messages between stages.
+template <class Real>
+inline constexpr bool has_float16 = std::is_same_v<typename precision_of<Real>::compute, float16> ||
+                                    std::is_same_v<typename precision_of<Real>::wire, float16>;
+
 struct trainer_options {
   model::extents extents{};  ///< the largest micro-batch that will ever come
   adamw optimizer{};
@@ -36,7 +44,7 @@ struct trainer_options {
   double clip = 1.0;                                 ///< largest global gradient norm; 0: no clipping
   std::uint64_t seed = 1;                            ///< of the initial weights
   double dropout = 0.0;                              ///< share of activations dropped while training
-  loss_scaling scaling{};                            ///< of the loss; where layers compute in float16, dynamic
+  loss_scaling scaling{};                            ///< of the loss; dynamic where gradients are float16
   blas::math_mode products = blas::math_mode::full;  ///< of floats, on devices
   double deadline = 300.0;                           ///< seconds that one wait may take
   bool record_times = false;                         ///< keep when every action of the last step ran
