@@ -33,7 +33,8 @@ nlohmann::json carried_facts(options const& chosen, Trainer const& trainer,
   return {{"schedule", chosen.schedule},          {"micro-batches", chosen.micro_batches},
           {"clip-policy", chosen.clip_policy},    {"layers", layers_of(trainer)},
           {"begun-at", numbers.begun_at},         {"applied", numbers.applied},
-          {"tied-applied", numbers.tied_applied}, {"norms", numbers.norms}};
+          {"tied-applied", numbers.tied_applied}, {"norms", numbers.norms},
+          {"loss-scale", numbers.loss_scale}};
 }
 
 /// The tensors that go with it, in the order in which they come.
@@ -74,6 +75,7 @@ void take_up_carried(checkpoint_reader const& saved, Trainer& trainer) {
     carried.at("applied").get_to(numbers.applied);
     carried.at("tied-applied").get_to(numbers.tied_applied);
     carried.at("norms").get_to(numbers.norms);
+    numbers.loss_scale = carried.value("loss-scale", 1.0);  // of what was written before there was one
   } catch (nlohmann::json::exception const&) {
     throw weft::error("mini_llm::checkpoint: " + saved.path().string() +
                       " has no usable \"weft.carried\"; resume from another checkpoint");

@@ -46,6 +46,8 @@ struct run {
   int poisoned_step = -1;  ///< the gradient that enters `poisoned_stage` in this step has an infinite element
   int poisoned_stage = 0;
   int save_after = -1;  ///< windows; then everything is saved and other trainers go on
+  double loss_scale = 1.0;
+  double loss_scale_after = 0.0;  ///< of those other trainers; 0: the same
   bool evaluate = false;
 
   [[nodiscard]] int sequences() const { return micro_batches == 1 ? 3 : 2 * micro_batches + 1; }
@@ -66,6 +68,7 @@ inline weft::train::trainer_options options_of(run const& how) {
   options.clip = how.clip;
   options.dropout = how.dropout;
   options.deadline = 60.0;
+  options.scaling = weft::train::loss_scaling::fixed(how.loss_scale);
   return options;
 }
 
@@ -176,9 +179,11 @@ outcome train(run const& how) {
   std::size_t const all = how.windows.size();
   std::size_t const middle = how.save_after > 0 ? static_cast<std::size_t>(how.save_after) : all;
   weft::transport::in_process::run(how.ranks, [&](auto& door) { train<Model>(door, how, 0, middle, saved, result); });
+  run then = how;
+  if (how.loss_scale_after > 0.0) then.loss_scale = how.loss_scale_after;
   if (middle < all)
     weft::transport::in_process::run(how.ranks,
-                                     [&](auto& door) { train<Model>(door, how, middle, all, saved, result); });
+                                     [&](auto& door) { train<Model>(door, then, middle, all, saved, result); });
   return result;
 }
 

@@ -105,6 +105,17 @@ TEST_CASE_TEMPLATE("asynchronous trainer: saved with what it carries, resumed, e
     }
 }
 
+TEST_CASE("asynchronous trainer: a fixed loss scale changes no bit, nor does another one after a resume") {
+  for (char const* const name : {"pipedream", "pipedream-2bw"}) {
+    run how{.schedule = name, .ranks = 3, .micro_batches = name[9] == '-' ? 3 : 1, .windows = {2, 1, 2, 2}};
+    how.loss_scale = 1024.0;
+    compare(how);
+    how.save_after = 2;
+    how.loss_scale_after = 64.0;
+    compare(how);
+  }
+}
+
 TEST_CASE("asynchronous trainer: a gradient that is not finite on some stages leaves those as they are in that step") {
   for (int const ranks : {2, 3})
     for (char const* const name : {"pipedream", "pipedream-2bw"})
@@ -262,6 +273,8 @@ TEST_CASE("asynchronous trainer: what it cannot do is refused on every rank, in 
   says(message_of(2, pipedream, [](auto& options) { options.gradient_groups = 2; }), "one group of gradients");
   says(message_of(2, pipedream, [](auto& options) { options.norm = weft::schedule::norm_kind::post_validated; }),
        "none to validate afterwards");
+  says(message_of(2, pipedream, [](auto& options) { options.scaling = weft::train::loss_scaling::dynamic(); }),
+       "set trainer_options::scaling to loss_scaling::fixed(1024)");
   says(message_of(
            2, [] { return weft::train::pipedream_2bw_windows(2, 2); }, nothing),
        "cut into 1 micro-batches, a step of pipedream-2bw plays 2");

@@ -6,6 +6,7 @@
 #include <weft/error.hpp>
 #include <weft/parameters/parameter_descriptor.hpp>
 #include <weft/schedule/tags.hpp>
+#include <weft/train/loss_scale.hpp>
 #include <weft/train/state.hpp>
 #include <weft/transport/endpoint.hpp>
 #include <weft/transport/guarded.hpp>
@@ -36,6 +37,7 @@ struct carried_numbers {
   std::vector<std::int64_t> applied;       ///< of each stage: STEPs that changed its weights
   std::vector<std::int64_t> tied_applied;  ///< of each tied parameter
   std::vector<double> norms;               ///< of the last steps, oldest first
+  double loss_scale = 1.0;                 ///< in the sums of tied gradients; a power of two
 
   friend bool operator==(carried_numbers const&, carried_numbers const&) = default;
 };
@@ -85,6 +87,7 @@ carried_numbers collect_carried_numbers(Trainer& trainer) {
   result.steps_done = trainer.steps_done();
   result.optimizer_steps = trainer.optimizer_steps();
   result.begun_at = trainer.begun_at();
+  result.loss_scale = stage.loss_scale();
   std::vector<double> counts(static_cast<std::size_t>(door.size()) + stage.tied_groups(), 0.0);
   counts[static_cast<std::size_t>(door.rank())] = static_cast<double>(stage.applied());
   for (std::size_t index = 0; index < stage.tied_groups(); ++index)
@@ -136,8 +139,8 @@ void collect_carried(Trainer& trainer, Sink&& sink) {
 }
 
 /// Goes on with a run: first `restore_state` with moments, then this, before the first window. Fills what this rank
-/// needs from `source(kind, descriptor, Real* out)`. Throws where the numbers are of other stages. Does not
-/// communicate.
+/// needs from `source(kind, descriptor, Real* out)`. Another loss scale than the run was saved with is taken into
+/// account. Throws where the numbers are of other stages. Does not communicate.
 template <class Trainer, class Source>
 void restore_carried(Trainer& trainer, carried_numbers const& numbers, Source&& source) {
   using real = typename Trainer::real;
@@ -154,11 +157,17 @@ void restore_carried(Trainer& trainer, carried_numbers const& numbers, Source&& 
   std::int64_t const steps = numbers.steps_done - numbers.begun_at;
   std::int64_t step = std::max<std::int64_t>(0, steps - stage.delay());
   for (double const norm : numbers.norms) stage.norms().restore(step++, norm);
+  if (!loss_scaling::is_scale(numbers.loss_scale))
+    throw error("weft::train: the run was saved with the loss scale " + std::to_string(numbers.loss_scale) +
+                ", which is no power of two from 1 to 2^30; go on with another one");
+  real const rescale = static_cast<real>(stage.loss_scale() / numbers.loss_scale);  // rounds nothing
   std::vector<real> host;
   for (auto const& entry : stage.store().entries()) {
     host.resize(static_cast<std::size_t>(entry.elements));
     for (auto const& kind : carried_kinds(trainer, static_cast<std::size_t>(entry.stage), entry.descriptor)) {
       source(kind, entry.descriptor, host.data());
+      if (rescale != real{1} && kind.starts_with("tied_gradient."))
+        for (real& each : host) each *= rescale;
       auto const lock = door.launch_lock();
       stage.store().write(detail::carried_view(trainer, entry, kind), host.data());
     }
