@@ -4,8 +4,8 @@
 # Every option of weft. Nothing here sets a compiler, language or global flag when another project includes weft; what
 # stands under PROJECT_IS_TOP_LEVEL concerns weft's own tests, examples and benchmarks.
 
-# AUTO uses what is found, ON insists on it, OFF does not look.
-foreach(feature IN ITEMS KOKKOS BLAS MPI)
+# AUTO uses what is found, ON insists on it, OFF does not look. NCCL and RCCL are asked for beside CUDA and HIP alone.
+foreach(feature IN ITEMS KOKKOS BLAS MPI NCCL RCCL)
   set(weft_ENABLE_${feature} "AUTO" CACHE STRING "Provide the target that needs ${feature}: AUTO, ON or OFF")
   set_property(CACHE weft_ENABLE_${feature} PROPERTY STRINGS AUTO ON OFF)
 endforeach()

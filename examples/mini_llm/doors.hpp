@@ -89,9 +89,9 @@ class doors {
     device_answer const option = is_host ? device_answer::yes : device_answer::unknown;
     device_answer mpi = device_answer::unknown;
 #if defined(KOKKOS_ENABLE_CUDA)
-    if (asks_mpi) mpi = ask_mpi_for_device(device_vendor::cuda);
+    if (asks_mpi) mpi = ask_mpi_for_device(weft::vendor::cuda);
 #elif defined(KOKKOS_ENABLE_HIP)
-    if (asks_mpi) mpi = ask_mpi_for_device(device_vendor::hip);
+    if (asks_mpi) mpi = ask_mpi_for_device(weft::vendor::hip);
 #endif
     static_cast<void>(asks_mpi);
     kokkos_copies<space> copies;

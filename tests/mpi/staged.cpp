@@ -183,7 +183,8 @@ TEST_CASE("mpi device support: this build's MPI is asked, and no rank is left al
   int wrong = 0;
   {
     weft::transport::mpi world(MPI_COMM_WORLD);
-    auto const own = weft::transport::ask_mpi_for_device(weft::transport::device_vendor::cuda);
+    auto const own = weft::transport::ask_mpi_for_device(weft::vendor::cuda);
+    wrong |= weft::transport::ask_mpi_for_device(weft::vendor::host) == weft::transport::device_answer::yes ? 0 : 1;
     // Host memory stands in for the device's: every MPI takes it.
     std::vector<char> memory(2 * weft::transport::device_test_bytes);
     weft::transport::host_copies copies;

@@ -71,6 +71,40 @@ class refusing_door final : public weft::transport::relay {
   int abandoned = 0;
 };
 
+/// Says that it takes device memory, and answers with an error: at once, or when it is asked how far it is.
+class failing_door final : public weft::transport::relay {
+ public:
+  failing_door(endpoint& inner, bool sends, bool at_post) : relay(inner), sends_(sends), at_post_(at_post) {}
+  [[nodiscard]] request send(void const* data, std::size_t bytes, int peer, int tag) override {
+    if (bytes > 1U << 20U && sends_) refuse(at_post_);
+    request const made = relay::send(data, bytes, peer, tag);
+    if (bytes > 1U << 20U && sends_) refused_ = made.handle;
+    return made;
+  }
+  [[nodiscard]] request receive(void* data, std::size_t bytes, int peer, int tag) override {
+    if (bytes > 1U << 20U && !sends_) refuse(at_post_);
+    request const made = relay::receive(data, bytes, peer, tag);
+    if (bytes > 1U << 20U && !sends_) refused_ = made.handle;
+    return made;
+  }
+  [[nodiscard]] bool test(request& posted) override {
+    refuse(posted.pending && posted.handle == refused_);
+    return relay::test(posted);
+  }
+  [[nodiscard]] bool abandon(request& posted) noexcept override {
+    if (posted.handle == refused_) refused_ = 0;
+    return relay::abandon(posted);
+  }
+
+ private:
+  static void refuse(bool is_so) {
+    if (is_so) throw weft::error("MPI_ERR_BUFFER");
+  }
+  bool sends_;
+  bool at_post_;
+  std::uintptr_t refused_ = 0;
+};
+
 /// What each of some ranks finds, with the words of the first.
 std::string support(int ranks, std::vector<int> const& saying_yes, int lying, std::vector<bool> const& expected) {
   std::string words;
@@ -210,6 +244,53 @@ TEST_CASE("device support: a large message is believed rather than the MPI's wor
   CHECK_FALSE(found.between(0, 1));
   CHECK(found.peers_of(2) == std::vector<int>{0, 2});
   CHECK(found.peers_of(1).empty());
+}
+
+TEST_CASE("device support: an MPI that answers with an error, at one end, is found, and nobody waits for it") {
+  for (bool const sends : {true, false})
+    for (bool const at_post : {true, false})
+      for (int const ranks : {1, 2, 4}) {
+        CAPTURE(sends);
+        CAPTURE(at_post);
+        CAPTURE(ranks);
+        std::vector<std::string> words(static_cast<std::size_t>(ranks));
+        in_process::run(ranks, [&](endpoint& world) {
+          failing_door fails(world, sends, at_post);
+          std::vector<unsigned char> memory(2 * device_test_bytes);
+          host_copies copies;
+          bool const is_failing = world.rank() == ranks / 2;
+          endpoint& door = is_failing ? static_cast<endpoint&>(fails) : world;
+          auto const found =
+              find_device_support(door, device_answer::yes, device_answer::unknown, copies, memory.data(), 20.0);
+          words[static_cast<std::size_t>(world.rank())] = found.text();
+        });
+        std::string const wrong = "the options say yes, but a large message was refused: MPI_ERR_BUFFER";
+        std::string const right = "the options say yes, and a large message came through";
+        // Who sent and who received are the two.
+        std::string const expected = ranks == 1   ? " rank 0: " + wrong
+                                     : ranks == 2 ? " ranks 0 to 1: " + wrong
+                                     : sends      ? " ranks 0 to 1: " + right + "; ranks 2 to 3: " + wrong
+                                             : " rank 0: " + right + "; ranks 1 to 2: " + wrong + "; rank 3: " + right;
+        for (auto const& each : words) CHECK(each == "device memory:" + expected);
+      }
+}
+
+TEST_CASE("device support: ranks that are threads share the words for a memory fault, and the last takes them back") {
+  struct sigaction before = {};
+  sigaction(SIGSEGV, nullptr, &before);
+  auto const is_as_before = [&] {
+    struct sigaction now = {};
+    sigaction(SIGSEGV, nullptr, &now);
+    return now.sa_handler == before.sa_handler;
+  };
+  using weft::transport::detail::fault_words;
+  auto one = std::make_unique<fault_words>();
+  auto other = std::make_unique<fault_words>();
+  CHECK_FALSE(is_as_before());
+  one.reset();  // not in the order of a stack
+  CHECK_FALSE(is_as_before());
+  other.reset();
+  CHECK(is_as_before());
 }
 
 TEST_CASE("device support: an MPI that reads device memory with the host's hands says so before it dies") {

@@ -8,7 +8,7 @@
 #include <weft/transport/agreement.hpp>
 #include <weft/transport/copies.hpp>
 #include <weft/transport/endpoint.hpp>
-#include <weft/transport/posted.hpp>
+#include <weft/transport/wait.hpp>
 
 #include <signal.h>
 #include <unistd.h>
@@ -17,8 +17,10 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 /// @file
@@ -90,24 +92,41 @@ inline device_opinion opinion_on_device(device_answer option, device_answer mpi)
   return {device_answer::no, "the MPI does not say, so it is taken as no"};
 }
 
-/// While it lives, a memory fault ends the process with a sentence in place of a bare signal.
+/// While one lives, a memory fault ends the process with a sentence in place of a bare signal. Signals are the
+/// process's, and ranks may be its threads: the first one says what happens, and the last one takes it back.
 class fault_words {
  public:
   fault_words() {
+    auto& all = of_process();
+    std::lock_guard const lock(all.mutex);
+    if (all.alive++ > 0) return;
     struct sigaction mine = {};
     mine.sa_handler = &tell;
     sigemptyset(&mine.sa_mask);
-    sigaction(SIGSEGV, &mine, &before_segv_);
-    sigaction(SIGBUS, &mine, &before_bus_);
+    sigaction(SIGSEGV, &mine, &all.before_segv);
+    sigaction(SIGBUS, &mine, &all.before_bus);
   }
   fault_words(fault_words const&) = delete;
   fault_words& operator=(fault_words const&) = delete;
   ~fault_words() {
-    sigaction(SIGSEGV, &before_segv_, nullptr);
-    sigaction(SIGBUS, &before_bus_, nullptr);
+    auto& all = of_process();
+    std::lock_guard const lock(all.mutex);
+    if (--all.alive > 0) return;
+    sigaction(SIGSEGV, &all.before_segv, nullptr);
+    sigaction(SIGBUS, &all.before_bus, nullptr);
   }
 
  private:
+  struct handlers {
+    std::mutex mutex;
+    int alive = 0;
+    struct sigaction before_segv = {};
+    struct sigaction before_bus = {};
+  };
+  static handlers& of_process() {
+    static handlers all;
+    return all;
+  }
   static void tell(int signal_number) {
     static constexpr char text[] =
         "weft::transport::find_device_support: this MPI is said to take pointers to device memory, and the first large "
@@ -116,9 +135,86 @@ class fault_words {
     signal(signal_number, SIG_DFL);
     raise(signal_number);
   }
-  struct sigaction before_segv_ = {};
-  struct sigaction before_bus_ = {};
 };
+
+/// One direction of the test's message. An MPI may refuse device memory by an error at one end alone, and the other end
+/// would wait; so both tell each other, from host memory, how theirs went.
+class tried_message {
+ public:
+  /// `post()` returns the message's request; `peer` tells by `tag_of_peer` what this end tells by `tag`.
+  template <class Post>
+  tried_message(endpoint& door, int peer, int tag, int tag_of_peer, Post&& post) : door_(door),
+                                                                                   peer_(peer),
+                                                                                   tag_(tag) {
+    heard_ = door_.receive(&theirs_, 1, peer, tag_of_peer);
+    attempt([&] { posted_ = post(); });
+  }
+  tried_message(tried_message const&) = delete;
+  tried_message& operator=(tried_message const&) = delete;
+  ~tried_message() {
+    for (request* const each : {&posted_, &heard_, &told_}) static_cast<void>(door_.abandon(*each));
+  }
+
+  /// True once both ends know how both went.
+  bool is_through() {
+    if (!has_heard_) has_heard_ = door_.test(heard_);
+    if (!has_ended_) {
+      attempt([&] { has_ended_ = door_.test(posted_); });
+      if (!has_ended_ && has_heard_ && theirs_ == failed) end("did not come through");
+      if (!has_ended_) return false;
+    }
+    if (!is_told_) {
+      own_ = problem_.empty() ? '+' : failed;
+      told_ = door_.send(&own_, 1, peer_, tag_);
+      is_told_ = true;
+    }
+    return door_.test(told_) && has_heard_;
+  }
+
+  /// Why it did not come to its end; empty where it did.
+  [[nodiscard]] std::string const& problem() const { return problem_; }
+
+ private:
+  static constexpr char failed = '-';
+
+  template <class Try>
+  void attempt(Try&& once) {
+    if (has_ended_) return;
+    try {
+      once();
+    } catch (remote_error const&) {
+      throw;
+    } catch (error const& refusal) {
+      end(std::string("was refused: ") + refusal.what());
+    }
+  }
+  void end(std::string problem) {
+    problem_ = std::move(problem);
+    has_ended_ = true;
+    static_cast<void>(door_.abandon(posted_));
+  }
+
+  endpoint& door_;
+  int peer_;
+  int tag_;
+  char own_ = '?';
+  char theirs_ = '?';
+  request posted_;
+  request heard_;
+  request told_;
+  std::string problem_;
+  bool has_heard_ = false;
+  bool has_ended_ = false;
+  bool is_told_ = false;
+};
+
+/// What each rank says of the message it received, and of the one it sent.
+inline std::string join_problems(std::string received, std::string sent) {
+  for (std::string* const text : {&received, &sent})
+    for (char& letter : *text)
+      if (letter == '\n') letter = ' ';
+  return received + '\n' + sent;
+}
 
 }  // namespace detail
 
@@ -129,8 +225,8 @@ inline constexpr std::size_t device_test_bytes = (std::size_t{1} << 21) + 24;
 /// this rank (transport/mpi_device_support.hpp). `memory`: 2 * device_test_bytes of the device's, to be overwritten.
 ///
 /// Ranks that are said to, send a message around the ring of themselves; who receives other bytes than were sent does
-/// not, and neither does who sent them. Where MPI ends the process by a memory fault, it says why. Collective. Throws
-/// `agreed_error` where an answer cannot be read.
+/// not, and neither does who sent them; the same where one end's MPI answers with an error. Where MPI ends the process
+/// by a memory fault, it says why. Collective. Throws `agreed_error` where an answer cannot be read.
 template <memory_copies Copies>
 device_support find_device_support(endpoint& door, device_answer option, device_answer mpi, Copies& copies,
                                    void* memory, double deadline = default_deadline) {
@@ -141,7 +237,8 @@ device_support find_device_support(endpoint& door, device_answer option, device_
   std::vector<int> able;
   for (int rank = 0; rank < door.size(); ++rank)
     if (gathered[static_cast<std::size_t>(rank)][0] == '+') able.push_back(rank);
-  bool is_right = true;
+  std::string received;  // what was wrong with it
+  std::string sent;
   std::size_t mine = 0;
   while (mine < able.size() && able[mine] != door.rank()) ++mine;
   if (mine < able.size()) {
@@ -163,27 +260,56 @@ device_support find_device_support(endpoint& door, device_answer option, device_
     wait_for(copies.to_device(in, host, device_test_bytes));
     {
       detail::fault_words const words;
-      posted_messages messages(door, "the test of device memory", deadline);
-      messages.receive(in, device_test_bytes, before, schedule::tags::state);
-      messages.send(out, device_test_bytes, next, schedule::tags::state);
-      messages.settle();
+      namespace tags = schedule::tags;  // those of training are free, which has not begun
+      detail::tried_message incoming(door, before, tags::whole_norm, tags::partial_norm,
+                                     [&] { return door.receive(in, device_test_bytes, before, tags::state); });
+      detail::tried_message outgoing(door, next, tags::partial_norm, tags::whole_norm,
+                                     [&] { return door.send(out, device_test_bytes, next, tags::state); });
+      auto const overdue = [&](double waited) {
+        int const rank = door.global_rank(door.rank());
+        throw error("weft::transport::find_device_support: rank " + std::to_string(rank) + " waited " +
+                        std::to_string(static_cast<long>(waited)) + " s for the large messages of ranks " +
+                        std::to_string(door.global_rank(before)) + " and " + std::to_string(door.global_rank(next)) +
+                        "; they are slow, stopped, or do something else",
+                    {.rank = rank, .peer = door.global_rank(before)});
+      };
+      wait_until(
+          door, deadline,
+          [&] {
+            bool const has_come = incoming.is_through();
+            return outgoing.is_through() && has_come;
+          },
+          overdue, [] {});
+      received = incoming.problem();
+      sent = outgoing.problem();
     }
-    wait_for(copies.to_host(host, in, device_test_bytes));
-    for (std::size_t index = 0; index < device_test_bytes; ++index)
-      is_right = is_right && host[index] == byte_of(index, before);
+    if (received.empty()) {
+      wait_for(copies.to_host(host, in, device_test_bytes));
+      for (std::size_t index = 0; index < device_test_bytes; ++index)
+        if (host[index] != byte_of(index, before)) received = "came with wrong bytes";
+    }
   }
-  auto const judged = gather_texts(door, is_right ? "+" : "-", deadline);
+  auto const judged = gather_texts(door, detail::join_problems(received, sent), deadline);
+  auto const problem_of = [&](std::size_t index) {  // of the message to able[index]; who sent it may know better
+    auto const& to = judged[static_cast<std::size_t>(able[index])];
+    auto const& from = judged[static_cast<std::size_t>(able[(index + able.size() - 1) % able.size()])];
+    std::string const at_end = to.substr(0, to.find('\n'));
+    std::string const at_start = from.substr(from.find('\n') + 1);
+    auto const is_refusal = [](std::string const& problem) { return problem.rfind("was refused", 0) == 0; };
+    if (is_refusal(at_end) || at_start.empty()) return at_end;
+    return is_refusal(at_start) || at_end.empty() ? at_start : at_end;
+  };
   device_support found;
   for (auto const& each : gathered) {
     found.by_rank.push_back(each[0] == '+');
     found.reasons.push_back(each.substr(1) + (each[0] == '+' ? ", and a large message came through" : ""));
   }
   for (std::size_t index = 0; index < able.size(); ++index)
-    if (judged[static_cast<std::size_t>(able[index])] != "+")
+    if (std::string const problem = problem_of(index); !problem.empty())
       for (int const rank : {able[index], able[(index + able.size() - 1) % able.size()]}) {
         auto const place = static_cast<std::size_t>(rank);
         found.by_rank[place] = false;
-        found.reasons[place] = gathered[place].substr(1) + ", but a large message came with wrong bytes";
+        found.reasons[place] = gathered[place].substr(1) + ", but a large message " + problem;
       }
   return found;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <weft/config.hpp>
+#include <weft/topology/vendor.hpp>
 #include <weft/transport/device_support.hpp>
 
 #include <mpi.h>
@@ -16,22 +17,21 @@
 
 namespace weft::inline v1::transport {
 
-enum class device_vendor : std::uint8_t { cuda, hip };
-
 /// The MPI library's own word on pointers to a vendor's memory. Call it after MPI_Init. Does not communicate. It is no
 /// more than a word: some libraries answer for what they were built with, not for what they run on.
-inline device_answer ask_mpi_for_device(device_vendor vendor) {
+inline device_answer ask_mpi_for_device(topology::vendor whose) {
+  if (whose == topology::vendor::host) return device_answer::yes;  // what MPI is for
 #if defined(MPICH_NUMVERSION) && MPICH_NUMVERSION >= 40000000
-  int const answer = vendor == device_vendor::cuda ? MPIX_Query_cuda_support() : MPIX_Query_hip_support();
+  int const answer = whose == topology::vendor::cuda ? MPIX_Query_cuda_support() : MPIX_Query_hip_support();
   return answer != 0 ? device_answer::yes : device_answer::no;
 #else
 #if defined(MPIX_CUDA_AWARE_SUPPORT)
-  if (vendor == device_vendor::cuda) return MPIX_Query_cuda_support() != 0 ? device_answer::yes : device_answer::no;
+  if (whose == topology::vendor::cuda) return MPIX_Query_cuda_support() != 0 ? device_answer::yes : device_answer::no;
 #endif
 #if defined(MPIX_ROCM_AWARE_SUPPORT)
-  if (vendor == device_vendor::hip) return MPIX_Query_rocm_support() != 0 ? device_answer::yes : device_answer::no;
+  if (whose == topology::vendor::hip) return MPIX_Query_rocm_support() != 0 ? device_answer::yes : device_answer::no;
 #endif
-  static_cast<void>(vendor);
+  static_cast<void>(whose);
   return device_answer::unknown;
 #endif
 }
@@ -46,9 +46,9 @@ inline std::string mpi_text() {
   for (char& letter : text)
     if (letter == '\t') letter = ' ';
   text += ", takes device memory by its own word:";
-  for (auto const whose : {device_vendor::cuda, device_vendor::hip}) {
+  for (auto const whose : {topology::vendor::cuda, topology::vendor::hip}) {
     device_answer const said = ask_mpi_for_device(whose);
-    text += whose == device_vendor::cuda ? " CUDA " : ", HIP ";
+    text += whose == topology::vendor::cuda ? " CUDA " : ", HIP ";
     text += said == device_answer::yes ? "yes" : said == device_answer::no ? "no" : "unknown";
   }
   return text;
