@@ -27,6 +27,12 @@ std::string threads_in_processes(int launched) {
          " processes were launched; start one process, and say --ranks " + count;
 }
 
+std::string channels_of_threads(options const& chosen) {
+  if (chosen.transport != transport_kind::in_process || chosen.channels == 1) return {};
+  return "--channels " + std::to_string(chosen.channels) +
+         " are communicators of MPI, and --transport in-process has one; leave it away";
+}
+
 std::vector<std::string> check(options const& chosen, int launched, model_facts const& model) {
   std::vector<std::string> problems;
   auto const text = [](std::int64_t number) { return std::to_string(number); };
@@ -40,9 +46,7 @@ std::vector<std::string> check(options const& chosen, int launched, model_facts 
     problems.push_back("--ranks " + text(chosen.ranks) + " asks for threads, but --transport mpi takes the " +
                        text(launched) + " that were launched; use mpiexec -n " + text(chosen.ranks) +
                        ", or --transport in-process");
-  if (chosen.transport == transport_kind::in_process && chosen.channels > 1)
-    problems.push_back("--channels " + text(chosen.channels) +
-                       " are communicators of MPI, and --transport in-process has one; leave it away");
+  if (auto const why = channels_of_threads(chosen); !why.empty()) problems.push_back(why);
   int stages = ranks;
   int copies = 1;
   int const micro_batches = chosen.micro_batches * chosen.gradient_groups;

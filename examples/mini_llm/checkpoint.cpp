@@ -45,9 +45,10 @@ checkpoint_reader::checkpoint_reader(fs::path const& path, bool verify) : file_(
   if (!facts_.configuration.is_object() || facts_.step < 0 || facts_.optimizer_steps < 0)
     unusable("weft.configuration");
   if (file_.metadata().contains("weft.loss_scale")) {
-    facts_.loss_scale.scale = static_cast<double>(number<std::int64_t>("weft.loss_scale"));
-    facts_.loss_scale.counted = number<std::int64_t>("weft.loss_scale_counted");
-    if (facts_.loss_scale.scale < 1.0 || facts_.loss_scale.counted < 0) unusable("weft.loss_scale");
+    facts_.loss_scale = {.scale = static_cast<double>(number<std::int64_t>("weft.loss_scale")),
+                         .counted = number<std::int64_t>("weft.loss_scale_counted")};
+    if (!weft::train::loss_scaling::is_scale(facts_.loss_scale->scale) || facts_.loss_scale->counted < 0)
+      unusable("weft.loss_scale");
   }
   auto const carried = file_.metadata().find("weft.carried");
   if (carried == file_.metadata().end()) return;

@@ -37,7 +37,7 @@ struct checkpoint_facts {
   std::uint64_t sampler_cursor = 0;  ///< the step whose windows are drawn next
   std::uint64_t data_hash = 0;
   nlohmann::json configuration = nlohmann::json::object();  ///< `resume_configuration(options)`
-  weft::train::loss_scale_state loss_scale;                 ///< of the step that comes next
+  std::optional<weft::train::loss_scale_state> loss_scale;  ///< of the step that comes next, where it changes
   nlohmann::json carried;  ///< of an asynchronous run: what goes with its carried tensors (carried.hpp); else null
 };
 
@@ -110,9 +110,9 @@ class checkpoint_writer {
                                            {"weft.sampler_cursor", std::to_string(facts.sampler_cursor)},
                                            {"weft.data_hash", std::to_string(facts.data_hash)},
                                            {"weft.configuration", facts.configuration.dump()}};
-    if (facts.loss_scale != weft::train::loss_scale_state{}) {
-      all["weft.loss_scale"] = std::to_string(static_cast<std::int64_t>(facts.loss_scale.scale));  // a power of two
-      all["weft.loss_scale_counted"] = std::to_string(facts.loss_scale.counted);
+    if (facts.loss_scale) {
+      all["weft.loss_scale"] = std::to_string(static_cast<std::int64_t>(facts.loss_scale->scale));  // a power of two
+      all["weft.loss_scale_counted"] = std::to_string(facts.loss_scale->counted);
     }
     if (!facts.carried.is_null()) {
       auto with_count = facts.carried;

@@ -216,8 +216,7 @@ class training : private training_base {
       started_from_ = identity_of(saved->path());
       trainer_->set_steps_done(saved->facts().step, saved->facts().optimizer_steps);
       if constexpr (!plays_windows)  // a run without a scale has left none
-        if (saved->facts().loss_scale != weft::train::loss_scale_state{})
-          trainer_->set_loss_scale(saved->facts().loss_scale);
+        if (saved->facts().loss_scale) trainer_->set_loss_scale(*saved->facts().loss_scale);
       if constexpr (plays_windows) {
         std::string const why = differs_from_carried(saved->facts().carried, chosen_, *trainer_);
         if (why.empty())
@@ -269,7 +268,8 @@ class training : private training_base {
   void save(std::int64_t step) {
     std::optional<checkpoint_writer<float>> writer;
     auto facts = current_facts(step, trainer_->optimizer_steps());
-    if constexpr (!plays_windows) facts.loss_scale = trainer_->loss_scale();
+    if constexpr (!plays_windows)
+      if (trainer_->has_dynamic_loss_scale()) facts.loss_scale = trainer_->loss_scale();
     std::vector<carried_tensor> carried;
     if constexpr (plays_windows) {
       facts.carried = carried_facts(chosen_, *trainer_, weft::train::collect_carried_numbers(*trainer_));

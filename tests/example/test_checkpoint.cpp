@@ -42,7 +42,7 @@ mini_llm::checkpoint_facts facts_at(std::int64_t step) {
   facts.sampler_cursor = static_cast<std::uint64_t>(step);
   facts.data_hash = 0x123456789abcdef0;
   facts.configuration = mini_llm::resume_configuration(mini_llm::options{});
-  if (step == 30) facts.loss_scale = {.scale = 32768.0, .counted = 7};
+  if (step == 30) facts.loss_scale = weft::train::loss_scale_state{.scale = 32768.0, .counted = 7};
   return facts;
 }
 
@@ -101,6 +101,26 @@ TEST_CASE("a checkpoint says again what it was told") {
       reader.read(kind, each, values.data());
       for (float const value : values) CHECK(value == (expected += 0.125f));
     }
+}
+
+TEST_CASE("a loss scale of 1 is saved as any other one, and one that no run has is refused") {
+  auto const path_with = [](std::filesystem::path const& folder, weft::train::loss_scale_state const& scale) {
+    auto facts = facts_at(5);
+    facts.loss_scale = scale;
+    mini_llm::checkpoint_writer<float> writer(folder, facts, sample_model());
+    for (auto const& each : sample_model())
+      for (char const* const kind : mini_llm::checkpoint_kinds)
+        if (each.use_site == 0)
+          writer.write(kind, each.name, std::vector<float>(static_cast<std::size_t>(each.elements())));
+    return writer.commit();
+  };
+  scratch const folder;
+  CHECK(mini_llm::checkpoint_reader(path_with(folder.path(), {})).facts().loss_scale ==
+        weft::train::loss_scale_state{.scale = 1.0, .counted = 0});
+  CHECK(!mini_llm::checkpoint_reader(save(folder.path(), 20)).facts().loss_scale);
+  for (double const wrong : {3.0, 0.0, 1099511627776.0})
+    CHECK_THROWS_WITH_AS(mini_llm::checkpoint_reader(path_with(folder.path(), {.scale = wrong})),
+                         doctest::Contains("no usable \"weft.loss_scale\""), weft::error);
 }
 
 TEST_CASE("equal state makes equal files") {

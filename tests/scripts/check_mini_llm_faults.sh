@@ -95,6 +95,7 @@ refused "the library's all-reduce, emulated" "choose another one, such as --redu
 refused "groups beside data ranks" "leave one of them away" "${mpiexec[@]}" -n 2 "$program" --data-ranks 2 --gradient-groups 2 --batch 16
 refused "--plan of an impossible plan" "adds up to 5 layers" "$program" --plan --ranks 2 --partition 2,3
 
+refused "channels of threads" "in-process has one; leave it away" "$program" --transport in-process --ranks 3 --door staged --channels 2
 refused "threads on two processes" "start one process, and say --ranks 2" "${mpiexec[@]}" -n 2 "$program" --transport in-process --ranks 2
 mkfifo "$work/pipe"
 refused "--config is a pipe" "no regular file" "${mpiexec[@]}" -n 2 "$program" --config "$work/pipe"
