@@ -5,6 +5,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <cstddef>
 #include <cstring>
 #include <string>
@@ -146,6 +147,18 @@ TEST_CASE("wire: a bf16 edge rounds once, and other types are exact") {
       CHECK(to(i, j) - from(i, j) <= from(i, j) / 256.0);
       CHECK(from(i, j) - to(i, j) <= from(i, j) / 256.0);
     }
+  // Where a float would be half way between two numbers of 16 bits, and the double is not.
+  array<double*, Kokkos::LayoutRight> odd("odd", 6);
+  array<float*, Kokkos::LayoutRight> nearest("nearest", 6);
+  odd(0) = 1.0 + 0x1p-8 + 0x1p-40, odd(1) = -1.0 - 0x1p-8 - 0x1p-40, odd(2) = 1.0 + 0x3p-8 - 0x1p-40;
+  odd(3) = 1.0 + 0x1p-8, odd(4) = 1e300, odd(5) = -1e-300;
+  float const rounded[] = {1.0F + 0x1p-7F, -1.0F - 0x1p-7F, 1.0F + 0x1p-7F, 1.0F, INFINITY, -0.0F};
+  wire third(scalar::bf16, 6);
+  auto of_odd = third.view();
+  weft::to_wire<bfloat16>(space(), odd, of_odd, 0);
+  weft::from_wire<bfloat16>(space(), of_odd, 0, nearest);
+  space().fence();
+  for (int i = 0; i < 6; ++i) CHECK(nearest(i) == rounded[i]);
   // What 16 bits hold comes back as it was; integers do in any case.
   array<std::int32_t**, Kokkos::LayoutLeft> labels("labels", 2, 2), heard("heard", 2, 2);
   labels(0, 0) = -5, labels(0, 1) = 1 << 30, labels(1, 0) = 3, labels(1, 1) = 0;
@@ -166,6 +179,8 @@ TEST_CASE("wire: another type, too many numbers, another shape are refused") {
                        doctest::Contains("component 0 does not exist or has another element type"), weft::error);
   wire small(scalar::f64, 11);
   auto short_view = small.view();
+  CHECK_THROWS_WITH_AS(static_cast<void>(view.view<double>(-1)), doctest::Contains("component -1 does not exist"),
+                       weft::error);
   CHECK_THROWS_WITH_AS(weft::to_wire<double>(space(), from, short_view, 0),
                        doctest::Contains("component 0 cannot hold 12 elements"), weft::error);
   array<double**, Kokkos::LayoutRight> to("to", 3, 5);

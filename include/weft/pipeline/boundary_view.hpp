@@ -51,8 +51,9 @@ class boundary_view {
   /// Component `index` as an unmanaged view, flat or with the given extents (row-major).
   template <class Type>
   [[nodiscard]] auto view(int index) const {
+    Type* const first = data<Type>(index);  // refuses what there is not, before its size is asked
     return Kokkos::View<Type*, Kokkos::LayoutRight, MemorySpace, Kokkos::MemoryUnmanaged>(
-        data<Type>(index), static_cast<std::size_t>(elements_[index]));
+        first, static_cast<std::size_t>(elements_[index]));
   }
   template <class Type>
   [[nodiscard]] auto view(int index, std::int64_t rows, std::int64_t columns) const {

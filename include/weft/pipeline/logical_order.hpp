@@ -30,13 +30,26 @@ inline constexpr int rank_of_data<Data*> = 1 + rank_of_data<Data>;
 template <class Data, std::size_t Count>
 inline constexpr int rank_of_data<Data[Count]> = 1 + rank_of_data<Data>;
 
-/// Numbers of 16 bits are reckoned with as floats: from and to double they are rounded twice.
+/// A float from which 16 bits are rounded to what they would be from the number itself: what a float cannot hold makes
+/// its last bit odd (Boldo and Melquiond 2008).
+KOKKOS_FORCEINLINE_FUNCTION float rounded_to_odd(double value) {
+  float const close = static_cast<float>(value);
+  double const back = static_cast<double>(close);
+  std::uint32_t const bits = __builtin_bit_cast(std::uint32_t, close);
+  if (back == value || value != value || (bits & 1U) != 0U) return close;
+  bool const is_short = value < 0.0 ? value < back : value > back;
+  return __builtin_bit_cast(float, is_short ? bits + 1U : bits - 1U);
+}
+
+/// Numbers of 16 bits are reckoned with as floats; whatever they come from, they are rounded once.
 template <class To, class From>
 KOKKOS_FORCEINLINE_FUNCTION To as_number(From const& value) {
   constexpr bool is_small = sizeof(To) == 2 && !std::is_arithmetic_v<To>;
   constexpr bool was_small = sizeof(From) == 2 && !std::is_arithmetic_v<From>;
   if constexpr (std::is_same_v<To, From>)
     return value;
+  else if constexpr (is_small && std::is_arithmetic_v<From> && !std::is_same_v<From, float>)
+    return To(rounded_to_odd(static_cast<double>(value)));
   else if constexpr (is_small)
     return To(static_cast<float>(value));
   else if constexpr (was_small)
