@@ -1,6 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The weft authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "support/host_library.hpp"
 #include "support/tiny_training.hpp"
+
+#include <weft/transport/library_door.hpp>
 
 #include <doctest/doctest.h>
 
@@ -309,6 +312,33 @@ TEST_CASE("trainer: evaluation never drops anything") {
     return loss;
   };
   CHECK(evaluated(0.5) == evaluated(0.0));
+}
+
+TEST_CASE("trainer: over a vendor's library, evaluation is lowered for it and has the plain bits") {
+  auto const make = [] {
+    return weft::schedule::make_program("zb-v", 2, 3, {.receives = weft::schedule::receive_time::at_use});
+  };
+  auto evaluated = [&](bool by_library) {
+    std::atomic<double> loss{0.0};
+    in_process::run(2, [&](endpoint& world) {
+      using library = weft_test::host_library<false>;
+      weft::transport::library_door<library> door(world, make().view(), library());
+      weft::train::trainer_options options;
+      options.extents = {3, length};
+      options.deadline = 20.0;
+      weft::train::trainer<tiny, float, space> trainer(make(), by_library ? static_cast<endpoint&>(door) : world,
+                                                       options);
+      token_source const source(tiny::vocabulary, sequences, length, 1);
+      auto const training = trainer.step(source.view(3, 0));
+      double const mean = trainer.evaluate(source.view(4, 0));
+      if ((door.groups() > 0) != by_library) throw weft::error("bodies went another way");
+      if (world.rank() == 0) loss = mean + training.loss;
+    });
+    return loss.load();
+  };
+  double const plain = evaluated(false);
+  CHECK(plain > 0.0);
+  CHECK(evaluated(true) == plain);
 }
 
 TEST_CASE("trainer: a plan brings its partition and its memory limit") {
