@@ -33,10 +33,10 @@ inline constexpr int rank_of_data<Data[Count]> = 1 + rank_of_data<Data>;
 /// A float from which 16 bits are rounded to what they would be from the number itself: what a float cannot hold makes
 /// its last bit odd (Boldo and Melquiond 2008).
 KOKKOS_FORCEINLINE_FUNCTION float rounded_to_odd(double value) {
-  float const close = static_cast<float>(value);
-  double const back = static_cast<double>(close);
-  std::uint32_t const bits = __builtin_bit_cast(std::uint32_t, close);
-  if (back == value || value != value || (bits & 1U) != 0U) return close;
+  float const made = static_cast<float>(value);
+  double const back = static_cast<double>(made);
+  std::uint32_t const bits = __builtin_bit_cast(std::uint32_t, made);
+  if (back == value || value != value || (bits & 1U) != 0U) return made;
   bool const is_short = value < 0.0 ? value < back : value > back;
   return __builtin_bit_cast(float, is_short ? bits + 1U : bits - 1U);
 }
