@@ -218,7 +218,7 @@ for ((tenths = 0; tenths < 300; ++tenths)); do
   [ "$(cat "$work/stopped/losses.csv" 2>/dev/null | wc -l)" -gt 5 ] && break
   sleep 0.1
 done
-pkill -TERM -f "$program .*--out $work/stopped" -x 2>/dev/null || for each in /proc/[0-9]*; do
+pkill -TERM -f "^$program .*--out $work/stopped" 2>/dev/null || for each in /proc/[0-9]*; do
   [ "$(readlink "$each/exe" 2>/dev/null)" = "$(readlink -f "$program")" ] && tr '\0' ' ' <"$each/cmdline" | grep -q "$work/stopped" &&
     kill -TERM "${each#/proc/}"
 done

@@ -182,7 +182,7 @@ TEST_CASE("ranks that meet: all agree and know each other's cards, or none start
         auto const own = static_cast<std::size_t>(door.rank());
         try {
           weft::transport::facts common;
-          common.add("model", ranks[own].model);
+          if (!ranks[own].model.empty()) common.add("model", ranks[own].model);
           common.add("precision (bytes per number)", "4");
           auto const all = weft::train::meet<space>(door, common, {{{"executable", ranks[own].executable}}, "threads"},
                                                     {}, ranks[own].rules, true, 60.0);
@@ -205,6 +205,7 @@ TEST_CASE("ranks that meet: all agree and know each other's cards, or none start
   mixed_rules const several{.several_builds = true};
   CHECK(meet({{}, {}, {}}).empty());
   CHECK(has(meet({{}, {.model = "llama"}}), "model is \"gpt2\" on rank 0 and \"llama\" on rank 1"));
+  CHECK(has(meet({{}, {}, {.model = ""}}), "rank 0 says its model, and rank 2 does not"));
   CHECK(has(meet({{.rules = several}, {.model = "llama", .rules = several}}), "model is \"gpt2\" on rank 0"));
   auto const builds = meet({{}, {}, {.executable = "b"}});
   CHECK(has(builds, "executable is \"a\" on rank 0 and \"b\" on rank 2"));

@@ -8,6 +8,7 @@
 #include <weft/transport/extern_transport.hpp>
 #include <weft/transport/run_collective.hpp>
 
+#include <algorithm>
 #include <cstring>
 #include <exception>
 #include <string>
@@ -131,6 +132,13 @@ WEFT_TRANSPORT_INLINE std::string first_difference(facts const& reference, facts
     if (ours[index].first == theirs[index].first && ours[index].second != theirs[index].second)
       return ours[index].first + " is \"" + ours[index].second + "\" on rank 0 and \"" + theirs[index].second +
              "\" on rank " + std::to_string(rank);
+  auto const lacks = [](auto const& all, std::string const& name) {
+    return std::none_of(all.begin(), all.end(), [&](auto const& each) { return each.first == name; });
+  };
+  for (auto const& [name, value] : ours)
+    if (lacks(theirs, name)) return "rank 0 says its " + name + ", and rank " + std::to_string(rank) + " does not";
+  for (auto const& [name, value] : theirs)
+    if (lacks(ours, name)) return "rank " + std::to_string(rank) + " says its " + name + ", and rank 0 does not";
   return ours == theirs ? std::string() : "their lists of facts differ";
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <weft/config.hpp>
+#include <weft/execution/allocate.hpp>
 #include <weft/execution/kokkos.hpp>
 
 #include <Kokkos_Core.hpp>
@@ -107,7 +108,9 @@ class kokkos_copies {
   explicit kokkos_copies(Space const& space) : space_(space) {}
 
   [[nodiscard]] std::string_view memory() const { return memory_space::name(); }
-  [[nodiscard]] host_buffer make_host_buffer(std::size_t bytes) { return host_buffer("weft::chunk", bytes); }
+  [[nodiscard]] host_buffer make_host_buffer(std::size_t bytes) {
+    return execution::allocate<host_buffer>("weft::chunk", bytes);
+  }
 
   std::uint64_t to_host(void* host, void const* body, std::size_t bytes) {
     if constexpr (is_host)
