@@ -330,9 +330,8 @@ TEST_CASE("asynchronous schedules: what goes with them, and how a run is cut int
   CHECK(has(refused("--precision half"), "auto, fp32, tf32, bf16"));
   CHECK(mini_llm::checked_precision(mini_llm::precision_kind::automatic) == mini_llm::precision_kind::fp32);
   CHECK(mini_llm::checked_precision(mini_llm::precision_kind::tf32) == mini_llm::precision_kind::tf32);
-  CHECK(has(weft_test::message_of<weft::error>([] {
-              static_cast<void>(mini_llm::checked_precision(mini_llm::precision_kind::bf16));
-            }),
+  CHECK(has(weft_test::message_of<weft::error>(
+                [] { static_cast<void>(mini_llm::checked_precision(mini_llm::precision_kind::bf16)); }),
             "this program computes in fp32, and --precision asks for bf16; build and run mini_llm_bf16"));
   CHECK(parsed("--schedule pipedream --clip-policy delayed-norm --window 7").clip_policy == "delayed-norm");
   CHECK(has(refused("--clip-policy global"), "does not exist in time; use per-stage, or delayed-norm"));

@@ -304,8 +304,7 @@ class asynchronous_trainer {
                   " tokens count, cannot be evaluated; name at least one of each");
     auto& made = forward_[batch.micro_batches];
     if (made == nullptr) {
-      auto const program =
-          schedule::forward_program(program_.view(), batch.micro_batches, door_.keeps_issue_order());
+      auto const program = schedule::forward_program(program_.view(), batch.micro_batches, door_.keeps_issue_order());
       made = std::make_unique<engine>(program.view(), door_, *stage_, pipeline_options{.deadline = options_.deadline});
     }
     batch.training = false;
