@@ -92,14 +92,15 @@ TEST_CASE("device memory: a view that does not fit says so") {
 }
 
 TEST_CASE("device memory: every rank of a trainer that does not fit ends, with the rank that has too little") {
-  // On a device all ranks ask for more than there is; on a host the second one alone does.
+  // On a device all ranks ask for more than there is. On a host the second one does, and the first may find the rest
+  // too little: threads share one limit.
   auto const said = [] {
     scarce_memory const little(std::size_t{1} << 28);
     return messages({scarce_memory::is_host ? 1 << 12 : 1 << 26, gpt2::positions});
   }();
   CAPTURE(said[0]);
   CAPTURE(said[1]);
-  CHECK(holds(said[0], scarce_memory::is_host ? "weft::memory: rank 1: " : "weft::memory: rank "));
+  CHECK(holds(said[0], "weft::memory: rank "));
   CHECK(holds(said[1], "weft::memory: rank "));
   CHECK(holds(said[1], "bytes for 'weft::"));
   CHECK(holds(said[1], "; cut smaller micro-batches"));
