@@ -67,7 +67,7 @@ TEST_CASE_TEMPLATE("blas: factors of 16 bits are added up in float, and the resu
   constexpr int rows = 5;
   constexpr int columns = 7;
   constexpr int leading = 11;
-  constexpr int stride = 64;
+  constexpr int stride = 80;  // seven rows of eleven, and three
   auto const numbers = [](std::size_t count, int salt) {
     std::vector<Real> made;
     for (float const each : fill<float>(count, salt)) made.push_back(Real(each));
