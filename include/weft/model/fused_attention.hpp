@@ -11,6 +11,8 @@
 /// them. Every sum has one team and one order; there are no atomics, and memory beside inputs and outputs is one number
 /// a query.
 ///
+/// Longer than most headers: the three kernels share one layout of tiles, and each must be read beside the other two.
+///
 /// Two products more than need be are paid for that: the scores and the gradients of probabilities are made in both
 /// kernels of backward. Products run on a device's plain units, not on its tensor cores; see docs/decisions.
 

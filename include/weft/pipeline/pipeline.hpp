@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+/// @file
+/// Longer than most headers: one loop plays a row, and every wait, failure and redo of it ends in the same state.
+
 #include <weft/concepts/pipeline_stage.hpp>
 #include <weft/config.hpp>
 #include <weft/error.hpp>

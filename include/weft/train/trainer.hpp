@@ -2,6 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+/// @file
+/// Longer than most headers: the one place where program, mesh, model, optimizer and saved state meet, checked at the
+/// start.
+
 #include <weft/collective/all_reduce.hpp>
 #include <weft/concepts/collective_policy.hpp>
 #include <weft/config.hpp>

@@ -2,6 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+/// @file
+/// Longer than most headers: REDUCE_GRAD, NORM, VALIDATE and STEP share the blocks of one message and the slots of one
+/// store.
+
 #include <weft/config.hpp>
 #include <weft/error.hpp>
 #include <weft/execution/kokkos.hpp>

@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+/// @file
+/// Longer than most headers: one play serves verdicts, times and induction, which may never read a program differently.
+
 #include <weft/config.hpp>
 #include <weft/detail/buffer.hpp>
 #include <weft/schedule/cost_model.hpp>
