@@ -8,7 +8,9 @@
 #include <weft/execution/allocate.hpp>
 #include <weft/schedule/checked_program.hpp>
 #include <weft/schedule/one_f_one_b.hpp>
+#include <weft/transport/guarded.hpp>
 #include <weft/transport/in_process.hpp>
+#include <weft/transport/run_collective.hpp>
 
 #include <support/token_source.hpp>
 
@@ -89,6 +91,28 @@ TEST_CASE("device memory: a view that does not fit says so") {
   CHECK(holds(said, memory::name()));
   CHECK(holds(said, "bytes are free"));
   CHECK(holds(said, "; cut smaller micro-batches"));
+}
+
+TEST_CASE("device memory: where one rank alone has too little, the others end with its words") {
+  std::vector<std::string> said(3);
+  weft::transport::in_process::run(3, [&](auto& door) {
+    try {
+      weft::transport::guarded(door, [&] {
+        double sum = 1.0;
+        if (door.rank() == 1) {
+          auto const never =
+              weft::execution::allocate<Kokkos::View<double*, memory>>("weft::much", std::size_t{1} << 47);
+        }
+        weft::transport::all_reduce_sum(door, &sum, 1, 60.0);
+      });
+    } catch (std::exception const& failure) {
+      said[static_cast<std::size_t>(door.rank())] = failure.what();
+    }
+  });
+  for (std::string const& each : said) {
+    CAPTURE(each);
+    CHECK(each.find("weft::memory: rank 1: 1125899906842624 bytes for 'weft::much'") == 0);
+  }
 }
 
 TEST_CASE("device memory: every rank of a trainer that does not fit ends, with the rank that has too little") {
