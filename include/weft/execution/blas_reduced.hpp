@@ -15,6 +15,7 @@
 #include <type_traits>
 #include <vector>
 
+WEFT_LOOPS_BEGIN
 namespace weft::inline v1::blas::detail {
 
 /// Room for a piece of each matrix; grows to the largest product and stays.
@@ -97,3 +98,4 @@ void multiply_pieces(float_pieces& pieces, product_shape const& shape, Real cons
 }
 
 }  // namespace weft::inline v1::blas::detail
+WEFT_LOOPS_END

@@ -26,6 +26,7 @@
 #include <cstddef>
 #include <cstdint>
 
+WEFT_LOOPS_BEGIN
 namespace weft::inline v1::model {
 
 namespace kernels {
@@ -391,3 +392,4 @@ struct attention {
 };
 
 }  // namespace weft::inline v1::model
+WEFT_LOOPS_END

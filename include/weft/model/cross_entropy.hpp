@@ -15,6 +15,7 @@
 
 #include <cstdint>
 
+WEFT_LOOPS_BEGIN
 namespace weft::inline v1::model {
 
 namespace kernels {
@@ -109,3 +110,4 @@ struct cross_entropy {
 };
 
 }  // namespace weft::inline v1::model
+WEFT_LOOPS_END

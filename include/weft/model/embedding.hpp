@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <vector>
 
+WEFT_LOOPS_BEGIN
 namespace weft::inline v1::model {
 
 namespace kernels {
@@ -123,3 +124,4 @@ struct embedding {
 };
 
 }  // namespace weft::inline v1::model
+WEFT_LOOPS_END

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <string>
 
+WEFT_LOOPS_BEGIN
 namespace weft::inline v1::model {
 
 namespace kernels {
@@ -162,3 +163,4 @@ struct embedding_scatter {
 };
 
 }  // namespace weft::inline v1::model
+WEFT_LOOPS_END

@@ -12,6 +12,7 @@
 
 #include <cstdint>
 
+WEFT_LOOPS_BEGIN
 namespace weft::inline v1::model {
 
 namespace kernels {
@@ -105,3 +106,4 @@ struct gelu {
 };
 
 }  // namespace weft::inline v1::model
+WEFT_LOOPS_END

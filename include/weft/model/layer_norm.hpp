@@ -15,6 +15,7 @@
 
 #include <cstdint>
 
+WEFT_LOOPS_BEGIN
 namespace weft::inline v1::model {
 
 namespace kernels {
@@ -204,3 +205,4 @@ struct layer_norm {
 };
 
 }  // namespace weft::inline v1::model
+WEFT_LOOPS_END

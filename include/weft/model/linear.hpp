@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <type_traits>
 
+WEFT_LOOPS_BEGIN
 namespace weft::inline v1::model {
 
 namespace kernels {
@@ -130,3 +131,4 @@ struct linear {
 };
 
 }  // namespace weft::inline v1::model
+WEFT_LOOPS_END

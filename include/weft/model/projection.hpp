@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <type_traits>
 
+WEFT_LOOPS_BEGIN
 namespace weft::inline v1::model {
 
 namespace kernels {
@@ -86,3 +87,4 @@ struct projection {
 };
 
 }  // namespace weft::inline v1::model
+WEFT_LOOPS_END

@@ -15,6 +15,7 @@
 
 #include <cstdint>
 
+WEFT_LOOPS_BEGIN
 namespace weft::inline v1::model {
 
 namespace kernels {
@@ -167,3 +168,4 @@ struct rms_norm {
 };
 
 }  // namespace weft::inline v1::model
+WEFT_LOOPS_END

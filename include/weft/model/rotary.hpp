@@ -13,6 +13,7 @@
 #include <cmath>
 #include <cstdint>
 
+WEFT_LOOPS_BEGIN
 namespace weft::inline v1::model {
 
 namespace kernels {
@@ -125,3 +126,4 @@ struct rotary {
 };
 
 }  // namespace weft::inline v1::model
+WEFT_LOOPS_END

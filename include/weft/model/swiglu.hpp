@@ -13,6 +13,7 @@
 
 #include <cstdint>
 
+WEFT_LOOPS_BEGIN
 namespace weft::inline v1::model {
 
 namespace kernels {
@@ -130,3 +131,4 @@ struct swiglu {
 };
 
 }  // namespace weft::inline v1::model
+WEFT_LOOPS_END

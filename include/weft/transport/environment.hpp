@@ -6,6 +6,7 @@
 #include <weft/error.hpp>
 #include <weft/execution/device.hpp>
 #include <weft/topology/vendor.hpp>
+#include <weft/transport/detail/node.hpp>
 #include <weft/transport/mpi.hpp>
 
 #include <mpi.h>
@@ -41,7 +42,7 @@ inline execution::node_place place_on_node(MPI_Comm world, topology::vendor own)
   MPI_Comm node = MPI_COMM_NULL;
   MPI_Comm alike = MPI_COMM_NULL;
   execution::node_place place;
-  MPI_Comm_split_type(world, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+  transport::detail::split_by_node(world, &node);
   MPI_Comm_size(node, &place.ranks);
   MPI_Comm_split(node, static_cast<int>(own), 0, &alike);
   MPI_Comm_rank(alike, &place.number);

@@ -4,6 +4,7 @@
 
 #include <weft/config.hpp>
 #include <weft/error.hpp>
+#include <weft/transport/detail/node.hpp>
 #include <weft/transport/endpoint.hpp>
 
 #include <mpi.h>
@@ -366,7 +367,7 @@ class mpi final : public endpoint {
 
   [[nodiscard]] int ranks_on_this_node() const {
     MPI_Comm node = MPI_COMM_NULL;
-    check(MPI_Comm_split_type(data_, MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &node), "MPI_Comm_split_type");
+    check(detail::split_by_node(data_, &node), "looking for the ranks of this node");
     int ranks = 1;
     MPI_Comm_size(node, &ranks);
     MPI_Comm_free(&node);
