@@ -57,6 +57,19 @@ TEST_CASE("compare: schedules with several stages per rank take their part of th
   CHECK(line_of(compare_schedules(4, 8, wish), "interleaved-1f1b").figures.makespan == 24.0 + 2.25);
 }
 
+TEST_CASE("compare: a line's costs outlive what asked for them") {
+  std::vector<compared_schedule> lines;
+  {
+    schedule_wish wish;
+    wish.costs.hop = 1.5;
+    lines = compare_schedules(4, 8, wish);
+  }
+  auto const& line = line_of(lines, "zero-bubble-auto");
+  REQUIRE(line.used.costs == line.costs.get());
+  CHECK(line.used.costs->hop == 1.5);
+  CHECK(line.entry->table(line.used, 4, 8).view().ranks() == 4);
+}
+
 TEST_CASE("compare: bytes of activations, weight contexts and copies of the weights") {
   schedule_wish wish;
   wish.bytes = 1000;

@@ -9,6 +9,7 @@
 #include <weft/schedule/shape.hpp>
 
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,7 +19,8 @@ namespace weft::inline v1::schedule {
 /// One line of a comparison: a schedule of the registry with its figures, or why it is left out.
 struct compared_schedule {
   schedule_entry const* entry = nullptr;
-  shape used;      ///< what it was made with
+  shape used;      ///< what it was made with; its costs, where there are any, are these:
+  std::shared_ptr<cost_model const> costs;
   validity found;  ///< where `candidate.why` is `breaks_rule`
   candidate figures;
 };
@@ -26,9 +28,9 @@ struct compared_schedule {
 namespace detail {
 
 /// The shape a schedule is tried with: what was asked for and it takes, and the limit and costs for one that searches.
-inline shape shape_for(schedule_entry const& entry, schedule_wish const& wish) {
+inline shape shape_for(schedule_entry const& entry, schedule_wish const& wish, cost_model const* costs) {
   shape used;
-  used.costs = wish.is_quick ? nullptr : &wish.costs;
+  used.costs = costs;
   if (entry.parameters.chunks) used.chunks = wish.chosen.chunks;
   if (entry.parameters.group) used.group = wish.chosen.group;
   if (entry.parameters.waves) used.waves = wish.chosen.waves;
@@ -49,12 +51,13 @@ inline shape shape_for(schedule_entry const& entry, schedule_wish const& wish) {
   return used;
 }
 
-/// Fills in a line: checks the rule, makes the table, plays and prices it.
+/// Fills in a line: checks the rule, makes the table, plays and prices it. `costs`: null for a quick search.
 inline compared_schedule compare_one(schedule_entry const& entry, int ranks, int micro_batches,
-                                     schedule_wish const& wish) {
+                                     schedule_wish const& wish, std::shared_ptr<cost_model const> costs) {
   compared_schedule line;
   line.entry = &entry;
-  line.used = shape_for(entry, wish);
+  line.used = shape_for(entry, wish, costs.get());
+  line.costs = std::move(costs);
   line.found = entry.check(line.used, ranks, micro_batches);
   if (!line.found.legal()) {
     line.figures.why = left_out::breaks_rule;
@@ -79,9 +82,11 @@ WEFT_SCHEDULES_INLINE std::vector<compared_schedule> compare_schedules(int ranks
                                                                        schedule_wish const& wish,
                                                                        bool with_made_to_measure) {
   std::vector<compared_schedule> lines;
+  // Lines outlive the wish, which may have been made for this call.
+  auto const costs = wish.is_quick ? nullptr : std::make_shared<cost_model const>(wish.costs);
   for (schedule_entry const& entry : schedules) {
     if (entry.chooses == choice::among_all || (entry.chooses == choice::to_measure && !with_made_to_measure)) continue;
-    lines.push_back(detail::compare_one(entry, ranks, micro_batches, wish));
+    lines.push_back(detail::compare_one(entry, ranks, micro_batches, wish, costs));
   }
   // By insertion: times that are equal but for rounding are no order that std::sort may be given.
   for (std::size_t index = 1; index < lines.size(); ++index)
