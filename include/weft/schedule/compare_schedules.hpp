@@ -19,9 +19,9 @@ namespace weft::inline v1::schedule {
 /// One line of a comparison: a schedule of the registry with its figures, or why it is left out.
 struct compared_schedule {
   schedule_entry const* entry = nullptr;
-  shape used;      ///< what it was made with; its costs, where there are any, are these:
-  std::shared_ptr<cost_model const> costs;
-  validity found;  ///< where `candidate.why` is `breaks_rule`
+  shape used;                               ///< what it was made with
+  std::shared_ptr<cost_model const> costs;  ///< what `used.costs` points to; null for a quick search
+  validity found;                           ///< where `candidate.why` is `breaks_rule`
   candidate figures;
 };
 
