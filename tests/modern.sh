@@ -67,7 +67,7 @@ status=0
 check "$@" || status=1
 configure 2
 stage "two threads per rank"
-check -L '^(unit|mpi|examples)$' "$@" || status=1
+check -L '^(memory|mpi|examples)$' "$@" || status=1
 if [ -e /out/kokkos34/include ] && [ "$mpi" = mpich ]; then
   stage "ranks with Kokkos 3.4 beside ranks with Kokkos 5"
   older_kokkos || status=1
