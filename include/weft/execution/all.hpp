@@ -5,6 +5,7 @@
 /// @file
 /// Kernels' ground: Kokkos versions, maths, BLAS, sums, random numbers.
 
+#include <weft/execution/add_received.hpp>
 #include <weft/execution/allocate.hpp>
 #include <weft/execution/blas.hpp>
 #include <weft/execution/blas_reduced.hpp>
@@ -13,8 +14,10 @@
 #include <weft/execution/device.hpp>
 #include <weft/execution/kokkos.hpp>
 #include <weft/execution/lanes.hpp>
+#include <weft/execution/marks.hpp>
 #include <weft/execution/math.hpp>
 #include <weft/execution/math_mode.hpp>
+#include <weft/execution/pinned.hpp>
 #include <weft/execution/random.hpp>
 #include <weft/execution/reduce.hpp>
 #include <weft/execution/reduce_team.hpp>

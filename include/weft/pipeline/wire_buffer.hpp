@@ -6,6 +6,7 @@
 #include <weft/error.hpp>
 #include <weft/execution/allocate.hpp>
 #include <weft/execution/kokkos.hpp>
+#include <weft/execution/pinned.hpp>
 #include <weft/pipeline/boundary.hpp>
 #include <weft/pipeline/boundary_view.hpp>
 #include <weft/pipeline/wire_header.hpp>
@@ -51,7 +52,7 @@ constexpr boundary gradient_of(boundary const& forward) {
 }
 
 /// The storage of one boundary message: header, element counts, components, sent by one request. Host memory is sent in
-/// place; device memory through a mirror on the host. Where the transport moves messages in parts, it takes the
+/// place; device memory through a pinned mirror. Where the transport moves messages in parts, it takes the
 /// components from where they are, and there is no mirror but of the header and the counts.
 template <class MemorySpace>
 class wire_buffer {
@@ -206,8 +207,8 @@ class wire_buffer {
  private:
   using storage_type = Kokkos::View<unsigned char*, Kokkos::LayoutRight, MemorySpace>;
   static constexpr bool is_host = Kokkos::SpaceAccessibility<Kokkos::HostSpace, MemorySpace>::accessible;
-  using mirror_type =
-      Kokkos::View<unsigned char*, Kokkos::LayoutRight, std::conditional_t<is_host, MemorySpace, Kokkos::HostSpace>>;
+  using mirror_type = Kokkos::View<unsigned char*, Kokkos::LayoutRight,
+                                   std::conditional_t<is_host, MemorySpace, execution::pinned<MemorySpace>>>;
 
   [[nodiscard]] unsigned char* body() const { return storage_.data() + prefix_bytes; }
 

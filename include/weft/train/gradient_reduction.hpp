@@ -8,8 +8,11 @@
 #include <weft/collective/play_locally.hpp>
 #include <weft/config.hpp>
 #include <weft/error.hpp>
+#include <weft/execution/allocate.hpp>
 #include <weft/execution/kokkos.hpp>
+#include <weft/execution/pinned.hpp>
 #include <weft/schedule/tags.hpp>
+#include <weft/transport/device_numbers.hpp>
 #include <weft/transport/endpoint.hpp>
 #include <weft/transport/running_all_reduce.hpp>
 
@@ -20,6 +23,7 @@
 #include <cstdint>
 #include <memory>
 #include <new>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -32,20 +36,25 @@ namespace weft::inline v1::train {
 /// A bucket is a run of parameters of one layer, or one tied parameter: never more, so that no cut of layers into
 /// stages changes which chunk of a collective an element is in, and with it the order of its additions. The same sums
 /// are made without other ranks from the accumulators of `gradient_groups`, bit for bit.
+///
+/// On a device, messages go from and into the accumulators and a kernel adds them (`in_place`, where every door between
+/// the ranks hands bodies over: transport/bodies_in_place.hpp), or by way of pinned mirrors, which the host adds: the
+/// same bits.
 template <class Store, class Space>
 class gradient_reduction {
  public:
   using real = typename Store::view_type::non_const_value_type;
 
   /// `holders`: of each stage, the ranks that hold it, as many for all; empty where this one is alone (see replica).
-  /// `layer_of_entry`: see model_stage. `deadline`: seconds that one wait may take. Throws `error` for a policy of the
-  /// user's own that is wrong for so many ranks. Does not communicate.
+  /// `in_place`: the same on all of them. `layer_of_entry`: see model_stage. `deadline`: seconds that one wait may
+  /// take. Throws `error` for a policy of the user's own that is wrong for so many ranks. Does not communicate.
   gradient_reduction(Store const& store, std::vector<int> const& layer_of_entry,
                      std::vector<transport::endpoint*> const& holders, collective::all_reduce_choice const& policy,
-                     double deadline)
+                     double deadline, bool in_place = false)
       : store_(store),
         holders_(holders),
-        deadline_(deadline) {
+        deadline_(deadline),
+        in_place_(in_place && is_shared()) {
     groups_ = store.gradient_groups();
     if (!is_shared() && groups_ == 1) return;
     int parts = groups_;
@@ -68,11 +77,11 @@ class gradient_reduction {
   ~gradient_reduction() {
     bool is_free = true;
     for (auto& each : buckets_)
-      if (each.is_running && !each.run->give_up()) {
+      if (each.is_running && !with_run(each, [](auto& run) { return run.give_up(); })) {
         is_free = false;
-        static_cast<void>(new (std::nothrow) host_view(each.host[0]));
+        if (!each.host.empty()) static_cast<void>(new (std::nothrow) host_view(each.host[0]));
       }
-    if (is_host && !is_free) store_.keep_gradients_for_ever();  // the transport may go on reading them
+    if (!has_mirrors() && !is_free) store_.keep_gradients_for_ever();  // the transport may go on reading them
   }
 
   /// Begins with the stage's buckets, tied parameters apart. Its gradients must be complete and fenced. Communicates
@@ -107,7 +116,8 @@ class gradient_reduction {
     if (buckets_.empty()) return;
     auto const lock = door.launch_lock();
     for (auto& each : buckets_) {
-      if constexpr (!is_host) Kokkos::deep_copy(space, each.gradient[0], each.host[0]);
+      if constexpr (!is_host)
+        if (has_mirrors()) Kokkos::deep_copy(space, each.gradient[0], each.host[0]);
       for (auto const& other : each.other_sites) Kokkos::deep_copy(space, other, each.gradient[0]);
     }
     execution::fence(space, "weft::reduction");
@@ -119,30 +129,43 @@ class gradient_reduction {
   [[nodiscard]] std::size_t bytes() const {
     std::size_t sum = 0;
     for (auto const& each : buckets_) {
-      if (each.run != nullptr) sum += each.run->scratch_bytes();
-      if constexpr (!is_host) sum += each.host.size() * each.host[0].extent(0) * sizeof(real);
+      if (is_shared()) sum += with_run(each, [](auto const& run) { return run.scratch_bytes(); });
+      if constexpr (!is_host) sum += each.host.size() * each.gradient[0].extent(0) * sizeof(real);
     }
     return sum;
   }
 
  private:
   using view_type = typename Store::view_type;
-  using host_view = Kokkos::View<real*, Kokkos::LayoutRight, Kokkos::HostSpace>;
+  using host_view = Kokkos::View<real*, Kokkos::LayoutRight, execution::pinned<typename Space::memory_space>>;
   static constexpr bool is_host =
       Kokkos::SpaceAccessibility<Kokkos::HostSpace, typename Space::memory_space>::accessible;
+
+  using run_on_host = transport::running_all_reduce<real>;
+  using run_on_device = transport::running_all_reduce<real, transport::device_numbers<real, Space>>;
 
   struct bucket {
     int stage = 0;
     bool is_tied = false;
-    std::vector<view_type> gradient;   ///< one per group
-    std::vector<host_view> host;       ///< what the transport reads and writes: the same where that is host memory
-    std::vector<real*> host_pointers;  ///< to these
+    std::vector<view_type> gradient;  ///< one per group
+    std::vector<host_view> host;      ///< of each, the same memory or its mirror; empty where there is neither
+    std::vector<real*> pointers;      ///< to what the transport, or the host's additions, read and write
     std::vector<view_type> other_sites;
-    std::unique_ptr<transport::running_all_reduce<real>> run;
+    std::unique_ptr<run_on_host> run;
+    std::unique_ptr<run_on_device> run_there;  ///< one of the two
     bool is_running = false;
   };
 
   [[nodiscard]] bool is_shared() const { return !holders_.empty(); }
+  [[nodiscard]] bool has_mirrors() const { return !is_host && !in_place_; }
+
+  /// Does not instantiate what hosts have no use for.
+  template <class Bucket, class Function>
+  static auto with_run(Bucket& each, Function&& function) {
+    if constexpr (!is_host)
+      if (each.run_there != nullptr) return function(*each.run_there);
+    return function(*each.run);
+  }
 
   static void require_correct(collective::all_reduce_choice const& policy, int ranks) {
     if (policy.is_library()) return;
@@ -184,23 +207,36 @@ class gradient_reduction {
       view_type const& own = made.gradient.back();
       if constexpr (is_host)
         made.host.push_back(host_view(own.data(), own.extent(0)));
-      else
-        made.host.push_back(host_view("weft::gradient_mirror", own.extent(0)));
-      made.host_pointers.push_back(made.host.back().data());
+      else if (has_mirrors())
+        made.host.push_back(
+            execution::allocate<host_view>("weft::gradient_mirror", own.extent(0), Kokkos::WithoutInitializing));
+      made.pointers.push_back(made.host.empty() ? own.data() : made.host.back().data());
     }
     for (std::size_t later = last; made.is_tied && later < entries.size(); ++later)
       if (entries[later].descriptor.tie_group == entries[first].descriptor.tie_group)
         made.other_sites.push_back(store_.gradient(entries[later]));
-    if (is_shared())
-      made.run = std::make_unique<transport::running_all_reduce<real>>(
-          *holders_[static_cast<std::size_t>(made.stage)], policy,
-          static_cast<std::int64_t>(made.gradient[0].extent(0)),
-          schedule::running_tag(static_cast<int>(buckets_.size())));
+    if (is_shared()) make_run(made, policy);
     buckets_.push_back(std::move(made));
+  }
+
+  void make_run(bucket& made, collective::all_reduce_choice const& policy) {
+    auto& door = *holders_[static_cast<std::size_t>(made.stage)];
+    auto const elements = static_cast<std::int64_t>(made.gradient[0].extent(0));
+    int const tag = schedule::running_tag(static_cast<int>(buckets_.size()));
+    transport::all_reduce_options const options{.in_parts = in_place_};
+    if constexpr (!is_host)
+      if (in_place_) {
+        if (!adds_) adds_.emplace(execution::new_instance<Space>());
+        made.run_there = std::make_unique<run_on_device>(door, policy, elements, tag, options,
+                                                         transport::device_numbers<real, Space>(*adds_));
+        return;
+      }
+    made.run = std::make_unique<run_on_host>(door, policy, elements, tag, options);
   }
 
   void copy_out(transport::endpoint& door, Space const& space, bucket& each) {
     if constexpr (!is_host) {
+      if (!has_mirrors()) return;
       auto const lock = door.launch_lock();
       for (std::size_t group = 0; group < each.gradient.size(); ++group)
         Kokkos::deep_copy(space, each.host[group], each.gradient[group]);
@@ -217,12 +253,12 @@ class gradient_reduction {
     copy_out(door, space, each);
     each.is_running = true;
     ++running_;
-    each.run->start(each.host[0].data());
+    with_run(each, [&](auto& run) { run.start(each.pointers[0]); });
   }
 
   bool advance(bucket& each) {
     if (!each.is_running) return true;
-    if (!each.run->advance()) return false;
+    if (!with_run(each, [](auto& run) { return run.advance(); })) return false;
     each.is_running = false;
     --running_;
     return true;
@@ -231,18 +267,20 @@ class gradient_reduction {
   /// For one, moving the others.
   void wait(bucket& each) {
     if (!each.is_running) return;
-    each.run->wait(deadline_, [&] { advance(); });
+    with_run(each, [&](auto& run) { run.wait(deadline_, [&] { advance(); }); });
     static_cast<void>(advance(each));
   }
 
   void play_groups(transport::endpoint& door, Space const& space, bucket& each) {
     copy_out(door, space, each);
-    collective::play_locally(list_, each.host_pointers.data(), static_cast<std::int64_t>(each.host[0].extent(0)));
+    collective::play_locally(list_, each.pointers.data(), static_cast<std::int64_t>(each.gradient[0].extent(0)));
   }
 
   Store const& store_;
   std::vector<transport::endpoint*> holders_;
   double deadline_;
+  bool in_place_;
+  std::optional<Space> adds_;  ///< kernels that add what has come, beside those that compute
   int groups_ = 1;
   collective::step_list list_;
   std::vector<bucket> buckets_;

@@ -7,12 +7,14 @@
 #include <weft/topology/mesh.hpp>
 #include <weft/topology/ranks_along.hpp>
 #include <weft/topology/stage_graph.hpp>
+#include <weft/transport/bodies_in_place.hpp>
 #include <weft/transport/endpoint.hpp>
 #include <weft/transport/subgroup.hpp>
 
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace weft::inline v1::train {
@@ -58,6 +60,15 @@ class replica {
   [[nodiscard]] std::vector<transport::endpoint*> const& holders_of_stage() const { return holders_of_stage_; }
   /// The ranks that hold the same stages as this one, and so the same bits. Null where it is alone.
   [[nodiscard]] transport::endpoint* holders() const { return holders_.empty() ? nullptr : holders_.front().get(); }
+
+  /// Finds out whether sums over holders move from and into each rank's own memory; see transport/bodies_in_place.hpp,
+  /// also for `memory`. Collective over the ranks that hold the same stages.
+  void agree_on_memory(std::string_view memory, bool is_device, double deadline) {
+    sums_in_place_ = !holders_.empty();
+    for (auto const& each : holders_)
+      sums_in_place_ = transport::bodies_in_place(*each, memory, is_device, deadline) && sums_in_place_;
+  }
+  [[nodiscard]] bool sums_in_place() const { return sums_in_place_; }
 
   [[nodiscard]] int index() const { return index_; }    ///< coordinate along the data axis
   [[nodiscard]] int count() const { return count_; }    ///< pipelines of the job
@@ -110,6 +121,7 @@ class replica {
   std::unique_ptr<transport::endpoint> pipeline_;
   std::vector<std::unique_ptr<transport::endpoint>> holders_;
   std::vector<transport::endpoint*> holders_of_stage_;
+  bool sums_in_place_ = false;
 };
 
 /// `ranks` of a pipeline times as many pipelines as the world holds; neighbours in rank differ in the data coordinate.

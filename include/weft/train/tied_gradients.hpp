@@ -4,7 +4,9 @@
 
 #include <weft/config.hpp>
 #include <weft/error.hpp>
+#include <weft/execution/allocate.hpp>
 #include <weft/execution/kokkos.hpp>
+#include <weft/execution/pinned.hpp>
 #include <weft/schedule/tags.hpp>
 #include <weft/transport/endpoint.hpp>
 #include <weft/transport/posted.hpp>
@@ -61,16 +63,16 @@ class tied_gradient {
     for (site const& each : sites_) {
       bool const is_local = each.rank == rank_;
       remote_.emplace_back("weft::tied_gradient", is_local ? 0 : elements_);
-      // what the endpoint reads and writes: the view itself where it lives in host memory
-      host_.push_back(Kokkos::create_mirror_view(is_local ? each.gradient : View(remote_.back())));
+      host_.push_back(mirror_of(is_local ? each.gradient : View(remote_.back())));
       if (!is_local && std::find(peers_.begin(), peers_.end(), each.rank) == peers_.end()) peers_.push_back(each.rank);
     }
   }
 
-  /// Held here for other ranks' accumulators.
+  /// Held here for other ranks' accumulators and, on a device, for mirrors.
   [[nodiscard]] std::size_t bytes() const {
     std::size_t sum = 0;
     for (auto const& each : remote_) sum += each.extent(0) * sizeof(real);
+    if constexpr (!is_host) sum += host_.size() * elements_ * sizeof(real);
     return sum;
   }
 
@@ -89,7 +91,7 @@ class tied_gradient {
         }
         {
           auto const lock = door.launch_lock();
-          Kokkos::deep_copy(space, host_[index], sites_[index].gradient);
+          if constexpr (!is_host) Kokkos::deep_copy(space, host_[index], sites_[index].gradient);
           execution::fence(space, "weft::tied");
         }
         for (int const peer : peers_) posted.send(host_[index].data(), bytes, peer, tags_[index]);
@@ -108,7 +110,8 @@ class tied_gradient {
     for (std::size_t index = 0; index < sites_.size(); ++index) {
       add.is_local[index] = sites_[index].rank == rank_;
       View const local = add.is_local[index] ? sites_[index].gradient : View(remote_[index]);
-      if (!add.is_local[index]) Kokkos::deep_copy(space, local, host_[index]);
+      if constexpr (!is_host)
+        if (!add.is_local[index]) Kokkos::deep_copy(space, local, host_[index]);
       add.site[index] = local.data();
     }
     Kokkos::parallel_for(
@@ -122,7 +125,16 @@ class tied_gradient {
   using real = typename View::non_const_value_type;
   using kernel = add_sites_kernel<real>;
   using storage = Kokkos::View<real*, Kokkos::LayoutRight, typename Space::memory_space>;
-  using host_view = decltype(Kokkos::create_mirror_view(std::declval<View const&>()));
+  using host_view = Kokkos::View<real*, Kokkos::LayoutRight, execution::pinned<typename Space::memory_space>>;
+  static constexpr bool is_host = execution::is_host_space<Space>;
+
+  /// What the endpoint reads and writes: the view itself where it lives in host memory.
+  static host_view mirror_of(View const& view) {
+    if constexpr (is_host)
+      return host_view(view.data(), view.extent(0));
+    else
+      return execution::allocate<host_view>("weft::tied_mirror", view.extent(0), Kokkos::WithoutInitializing);
+  }
 
   std::vector<site> sites_;
   int rank_;

@@ -7,11 +7,13 @@
 
 #include <weft/transport/agreement.hpp>
 #include <weft/transport/automatic.hpp>
+#include <weft/transport/bodies_in_place.hpp>
 #include <weft/transport/card.hpp>
 #include <weft/transport/chosen_ranks.hpp>
 #include <weft/transport/copies.hpp>
 #include <weft/transport/device_aware.hpp>
 #include <weft/transport/device_library.hpp>
+#include <weft/transport/device_numbers.hpp>
 #include <weft/transport/device_support.hpp>
 #include <weft/transport/endpoint.hpp>
 #include <weft/transport/environment.hpp>
@@ -21,6 +23,7 @@
 #include <weft/transport/link_table.hpp>
 #include <weft/transport/mpi.hpp>
 #include <weft/transport/mpi_device_support.hpp>
+#include <weft/transport/number_memory.hpp>
 #include <weft/transport/relay.hpp>
 #include <weft/transport/run_collective.hpp>
 #include <weft/transport/running_all_reduce.hpp>

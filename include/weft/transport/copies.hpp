@@ -5,6 +5,8 @@
 #include <weft/config.hpp>
 #include <weft/execution/allocate.hpp>
 #include <weft/execution/kokkos.hpp>
+#include <weft/execution/marks.hpp>
+#include <weft/execution/pinned.hpp>
 
 #include <Kokkos_Core.hpp>
 
@@ -62,38 +64,9 @@ class host_copies {
   }
 };
 
-namespace detail {
-
-/// Host memory that the device's copy engine reads at full speed; plain host memory where there is no device.
-template <class Space>
-struct pinned {
-  using type = Kokkos::HostSpace;
-};
-#if defined(KOKKOS_ENABLE_CUDA)
-template <>
-struct pinned<Kokkos::CudaSpace> {
-  using type = Kokkos::CudaHostPinnedSpace;
-};
-#endif
-#if defined(KOKKOS_ENABLE_HIP)
-#if KOKKOS_VERSION >= 40000
-template <>
-struct pinned<Kokkos::HIPSpace> {
-  using type = Kokkos::HIPHostPinnedSpace;
-};
-#else
-template <>
-struct pinned<Kokkos::Experimental::HIPSpace> {
-  using type = Kokkos::Experimental::HIPHostPinnedSpace;
-};
-#endif
-#endif
-
-}  // namespace detail
-
 /// By Kokkos, on an instance of its own or of the caller's, better not the one that computes: a copy would wait for its
 /// kernels. Bodies are whole before they are sent, since the engine has waited for the instance that wrote them.
-/// Kokkos has no events, so `is_done` waits for the instance: for one chunk, or a few.
+/// `is_done` asks a mark behind the copy, and never waits.
 ///
 /// Launches no kernel: between a device and pinned memory Kokkos asks the device's copy engine, and host memory, where
 /// it might use its threads, is copied without it. So ranks that are threads need no launch lock for it, which a rank
@@ -102,10 +75,10 @@ template <class Space = Kokkos::DefaultExecutionSpace>
 class kokkos_copies {
  public:
   using memory_space = typename Space::memory_space;
-  using host_buffer = Kokkos::View<unsigned char*, Kokkos::LayoutRight, typename detail::pinned<memory_space>::type>;
+  using host_buffer = Kokkos::View<unsigned char*, Kokkos::LayoutRight, execution::pinned<memory_space>>;
 
-  kokkos_copies() = default;
-  explicit kokkos_copies(Space const& space) : space_(space) {}
+  kokkos_copies() : kokkos_copies(execution::new_instance<Space>()) {}
+  explicit kokkos_copies(Space const& space) : space_(space), marks_(space_) {}
 
   [[nodiscard]] std::string_view memory() const { return memory_space::name(); }
   [[nodiscard]] host_buffer make_host_buffer(std::size_t bytes) {
@@ -118,7 +91,7 @@ class kokkos_copies {
     else
       Kokkos::deep_copy(space_, view<Kokkos::HostSpace, unsigned char>(host, bytes),
                         view<memory_space, unsigned char const>(body, bytes));
-    return ++begun_;
+    return marks_.mark();
   }
   std::uint64_t to_device(void* body, void const* host, std::size_t bytes) {
     if constexpr (is_host)
@@ -126,15 +99,9 @@ class kokkos_copies {
     else
       Kokkos::deep_copy(space_, view<memory_space, unsigned char>(body, bytes),
                         view<Kokkos::HostSpace, unsigned char const>(host, bytes));
-    return ++begun_;
+    return marks_.mark();
   }
-  [[nodiscard]] bool is_done(std::uint64_t number) {
-    if (number > done_) {
-      if constexpr (!is_host) execution::fence(space_, "weft::chunk");
-      done_ = begun_;
-    }
-    return true;
-  }
+  [[nodiscard]] bool is_done(std::uint64_t number) { return marks_.is_done(number); }
 
  private:
   static constexpr bool is_host = std::is_same_v<memory_space, Kokkos::HostSpace>;
@@ -147,9 +114,8 @@ class kokkos_copies {
     return Kokkos::View<Byte*, Kokkos::LayoutRight, Memory, Kokkos::MemoryUnmanaged>(static_cast<Byte*>(data), bytes);
   }
 
-  Space space_ = execution::new_instance<Space>();
-  std::uint64_t begun_ = 0;
-  std::uint64_t done_ = 0;
+  Space space_;
+  execution::marks<Space> marks_;
 };
 
 }  // namespace weft::inline v1::transport

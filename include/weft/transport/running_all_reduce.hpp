@@ -14,29 +14,31 @@
 #include <optional>
 #include <string>
 #include <type_traits>
+#include <utility>
 
 namespace weft::inline v1::transport {
 
 struct all_reduce_options {
   std::int64_t segment_elements = 0;  ///< of one message; 0: `collective::segment_bytes`. Changes no bit of the result
+  bool in_parts = false;              ///< of step lists: bodies where the numbers are; see `bodies_in_place`
 };
 
-/// A sum over ranks under way in host memory, by one of weft's step lists or by the transport's library. Never blocks:
+/// A sum over ranks under way, by one of weft's step lists or by the transport's library. Never blocks:
 /// `advance` posts, tests and adds. Collective over the endpoint's ranks: all of them construct it and start it with
 /// the same choice, number of elements and tag, libraries' ones in the same order too.
 ///
 /// Several may be under way at once over one endpoint, each with a tag of its own (`schedule::running_tag`); they are
 /// completed in any order. One object serves any number of runs, one after the other, and allocates in its constructor
 /// alone. With a step list, the result has the bits of `collective::play_locally` on every rank; with the library, an
-/// order of additions of the library's own.
-template <class Number>
+/// order of additions of the library's own. `Memory`: see running_collective.
+template <class Number, class Memory = host_numbers<Number>>
 class running_all_reduce {
   static_assert(std::is_arithmetic_v<Number>,
                 "weft::transport::running_all_reduce: adds numbers; give float or double");
 
  public:
   running_all_reduce(endpoint& door, collective::all_reduce_choice const& how, std::int64_t elements, int tag,
-                     all_reduce_options const& options = {})
+                     all_reduce_options const& options = {}, Memory memory = Memory())
       : door_(door),
         elements_(elements) {
     if (how.is_library()) {
@@ -46,7 +48,8 @@ class running_all_reduce {
       if (!door.has_library()) static_cast<void>(door.library_all_reduce(nullptr, 0, summand::f32));  // says why not
     } else {
       own_.emplace(door, how.list(door.size()), elements, tag, "all_reduce",
-                   options.segment_elements > 0 ? options.segment_elements : default_segment_elements);
+                   options.segment_elements > 0 ? options.segment_elements : default_segment_elements, options.in_parts,
+                   std::move(memory));
     }
   }
   running_all_reduce(running_all_reduce const&) = delete;
@@ -106,7 +109,7 @@ class running_all_reduce {
 
   endpoint& door_;
   std::int64_t elements_;
-  std::optional<running_collective<Number>> own_;
+  std::optional<running_collective<Number, Memory>> own_;
   request library_;
 };
 

@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <weft/collective/play_locally.hpp>
 #include <weft/collective/step_list.hpp>
 #include <weft/config.hpp>
 #include <weft/error.hpp>
 #include <weft/transport/endpoint.hpp>
+#include <weft/transport/number_memory.hpp>
 #include <weft/transport/standstill.hpp>
 
 #include <algorithm>
@@ -14,13 +14,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
 namespace weft::inline v1::transport {
 
-/// One step list under way over an endpoint, in host memory. Never blocks: `advance` posts, tests and adds. Collective
+/// One step list under way over an endpoint. Never blocks: `advance` posts, tests and adds. Collective
 /// over the endpoint's ranks: all of them construct it and start it with the same list, sizes and tag. Any number may
 /// be under way at once, each with a tag of its own; they move only while they are advanced, so a rank that waits for
 /// one of them goes on advancing those that others may wait for (`on_turn`).
@@ -36,16 +35,23 @@ namespace weft::inline v1::transport {
 /// bounded number of posts and of scratch segments cannot deadlock, whatever the transport buffers: the first message
 /// of that order which is not through yet waits for none but itself.
 ///
-/// Memory: `scratch_bytes()`, allocated by the constructor; nothing is allocated afterwards.
-template <class Number>
+/// Memory: `scratch_bytes()`, allocated by the constructor; nothing is allocated afterwards. `Memory`: where the
+/// numbers are and how they are added, with one association and so the same bits; memory that the host may not touch
+/// needs messages in parts.
+template <class Number, class Memory = host_numbers<Number>>
+  requires number_memory<Memory, Number>
 class running_collective {
  public:
-  /// `what` names the operation in messages and must outlive this object. Does not communicate.
+  /// `what` names the operation in messages and must outlive this object. `in_parts`: messages have no head, and bodies
+  /// where the numbers are; the same on all ranks, see `bodies_in_place`. Does not communicate.
   running_collective(endpoint& door, collective::step_list const& list, std::int64_t elements, int tag,
-                     char const* what, std::int64_t segment_elements = collective::segment_bytes / sizeof(Number))
+                     char const* what, std::int64_t segment_elements = collective::segment_bytes / sizeof(Number),
+                     bool in_parts = false, Memory memory = Memory())
       : door_(door),
         tag_(tag),
-        what_(what) {
+        what_(what),
+        in_parts_(in_parts),
+        memory_(std::move(memory)) {
     if (list.ranks != door.size())
       throw error(where() + "the step list is for " + std::to_string(list.ranks) + " ranks and there are " +
                       std::to_string(door.size()) + "; make one of the right size",
@@ -132,12 +138,13 @@ class running_collective {
       is_free = door_.abandon(posted_receive(index).posted) && is_free;
     sends_done_ = sends_posted_;
     receives_done_ = receives_posted_;
+    if (is_running_) memory_.finish();
     is_running_ = false;
     return is_free;
   }
 
   [[nodiscard]] bool is_running() const { return is_running_; }
-  [[nodiscard]] std::size_t scratch_bytes() const { return scratch_.size() * sizeof(Number); }
+  [[nodiscard]] std::size_t scratch_bytes() const { return slots_ * slot_elements_ * sizeof(Number); }
 
  private:
   /// How often a cell was, or must have been, written by arrivals and read by sends that have completed.
@@ -161,7 +168,9 @@ class running_collective {
     request posted;
     Number* scratch = nullptr;
     bool has_arrived = false;
+    bool is_adding = false;
     bool is_through = false;
+    std::uint64_t added = 0;
   };
 
   /// Messages of one peer in one round that are cut alike: neighbouring chunks.
@@ -250,7 +259,19 @@ class running_collective {
     posted_receives_.resize((std::min)(receives_.size(), (std::max)(most_receives, most_posted_receives)));
     slots_ = (std::min)(adds, (std::max)(most_receives, most_scratch_segments));
     slot_elements_ = largest_add;
-    scratch_.resize(slots_ * slot_elements_);
+    if (slots_ * slot_elements_ > 0) scratch_ = memory_.make_scratch(slots_ * slot_elements_);
+    if (in_parts_) announce();
+  }
+
+  /// Both ends of a message count the same.
+  void announce() {
+    for (bool const is_send : {true, false})
+      for (int peer = 0; peer < door_.size(); ++peer) {
+        std::size_t most = 0;
+        for (auto const& each : is_send ? sends_ : receives_)
+          if (each.peer == peer) most = (std::max)(most, each.count * sizeof(Number));
+        if (most > 0) door_.prepare_parts(is_send, most, peer, tag_);
+      }
   }
 
   /// Appends a message, or lengthens the last one of the same kind where both fit into one segment.
@@ -276,18 +297,30 @@ class running_collective {
       Number* into = data_ + each.begin;
       if (each.adds) {
         if (adds_posted_ - adds_done_ >= slots_) break;
-        into = scratch_.data() + adds_posted_ % slots_ * slot_elements_;
+        into = scratch_ + adds_posted_ % slots_ * slot_elements_;
       } else if (!may_write(each)) {
         break;
       }
-      state = {door_.receive(into, each.count * sizeof(Number), each.peer, tag_), into, false, false};
+      state = {};
+      state.scratch = into;
+      state.posted = post_receive(into, each);
       if (each.adds) ++adds_posted_;
     }
     for (; sends_posted_ < sends_.size() && sends_posted_ - sends_done_ < posted_sends_.size(); ++sends_posted_) {
       message const& each = sends_[sends_posted_];
       if (!may_read(each)) break;
-      posted_send(sends_posted_) = door_.send(data_ + each.begin, each.count * sizeof(Number), each.peer, tag_);
+      posted_send(sends_posted_) = post_send(each);
     }
+  }
+  [[nodiscard]] request post_receive(Number* into, message const& each) {
+    std::size_t const bytes = each.count * sizeof(Number);
+    if (in_parts_) return door_.receive_parts({nullptr, 0, into, bytes}, each.peer, tag_);
+    return door_.receive(into, bytes, each.peer, tag_);
+  }
+  [[nodiscard]] request post_send(message const& each) {
+    std::size_t const bytes = each.count * sizeof(Number);
+    if (in_parts_) return door_.send_parts({nullptr, 0, data_ + each.begin, bytes}, each.peer, tag_);
+    return door_.send(data_ + each.begin, bytes, each.peer, tag_);
   }
 
   /// Looks at one posted receive; adds what has arrived as soon as nobody reads the old value any more.
@@ -301,9 +334,12 @@ class running_collective {
       state.has_arrived = true;
     }
     if (each.adds) {
-      if (!may_write(each)) return;
-      if constexpr (std::is_arithmetic_v<Number>)
-        collective::add_received(data_ + each.begin, static_cast<Number const*>(state.scratch), each.count);
+      if (!state.is_adding) {
+        if (!may_write(each)) return;
+        state.added = memory_.add(data_ + each.begin, state.scratch, each.count);
+        state.is_adding = true;
+      }
+      if (!memory_.is_done(state.added)) return;
     }
     for (auto& cell : cells_of(each)) ++cell.writes;
     state.is_through = true;
@@ -362,7 +398,10 @@ class running_collective {
   endpoint& door_;
   int tag_;
   char const* what_;
+  bool in_parts_;
+  Memory memory_;
   Number* data_ = nullptr;
+  Number* scratch_ = nullptr;
   bool is_running_ = false;
 
   std::vector<message> sends_;     // in the order of the posts
@@ -371,7 +410,6 @@ class running_collective {
   std::vector<uses> cells_;        // now
   std::vector<request> posted_sends_;
   std::vector<arrival_state> posted_receives_;
-  std::vector<Number> scratch_;
   std::size_t slots_ = 0;
   std::size_t slot_elements_ = 0;
 

@@ -40,10 +40,9 @@ struct staged_options {
 /// and a copy more than a transport that reads the device itself (transport/device_aware.hpp).
 ///
 /// A door around another one: messages in parts with `peers` are staged, everything else is the other's. Moves in
-/// `test` of any message, waits for nothing but what `Copies` waits for (kokkos_copies on a device: for the copies of a
-/// chunk), and allocates in `prepare_parts` alone (or at the first post, where that was not
-/// called). With several channels, chunk c goes over channel c mod channels: MPIs map communicators to ports of the
-/// network. Messages of one direction, peer and tag keep their order. Both ends must take the same ChunkBytes and
+/// `test` of any message, waits for nothing, and allocates in `prepare_parts` alone (or at the first post, where that
+/// was not called). With several channels, chunk c goes over channel c mod channels: MPIs map communicators to ports of
+/// the network. Messages of one direction, peer and tag keep their order. Both ends must take the same ChunkBytes and
 /// channels.
 ///
 /// The other doors must outlive it; `abandon` of one message gives up all of its direction, peer and tag.

@@ -54,14 +54,15 @@ weft::train::trainer_options options() {
 enum class way { plain, staged };
 
 template <class Schedule, class Real = float>
-outcome<Real> train(int ranks, way how = way::plain) {
+outcome<Real> train(int ranks, way how = way::plain, int data_ranks = 1) {
   outcome<Real> result;
-  weft::transport::in_process::run(ranks, [&](auto& inner) {
+  weft::transport::in_process::run(ranks * data_ranks, [&](auto& inner) {
     // chunks so small that every message is cut
     weft::transport::staged<1024, weft::transport::kokkos_copies<space>> staged(inner);
     weft::transport::endpoint& door = how == way::staged ? static_cast<weft::transport::endpoint&>(staged) : inner;
-    weft::train::trainer<gpt2, Real, space> trainer(weft::schedule::make_program<Schedule>(ranks, micro_batches), door,
-                                                    options());
+    weft::train::trainer<gpt2, Real, space> trainer(
+        weft::schedule::make_program<Schedule>(ranks, micro_batches, {.reduce_over_data = data_ranks > 1}), door,
+        options());
     for (int step = 0; step < steps; ++step) {
       token_source const batch(gpt2::vocabulary, sequences, gpt2::positions, static_cast<unsigned>(step));
       auto const done = trainer.step(batch.view(micro_batches, static_cast<std::uint64_t>(step)));
@@ -94,6 +95,12 @@ TEST_CASE("device training: repeatable, by every schedule and on every number of
 
 TEST_CASE("device training: staged messages carry the same bits") {
   CHECK(train<weft::schedule::one_f_one_b>(2, way::staged) == train<weft::schedule::one_f_one_b>(2));
+}
+
+TEST_CASE("device training: gradients that are summed on the device have the bits of those that the host sums") {
+  auto const mirrored = train<weft::schedule::serial>(1, way::plain, 2);
+  CHECK(train<weft::schedule::serial>(1, way::staged, 2) == mirrored);
+  CHECK(train<weft::schedule::one_f_one_b>(2, way::staged, 3) == train<weft::schedule::serial>(1, way::plain, 3));
 }
 
 TEST_CASE("device training: in double") {

@@ -4,6 +4,7 @@
 
 #include <weft/config.hpp>
 #include <weft/error.hpp>
+#include <weft/execution/marks.hpp>
 
 #include <Kokkos_Core.hpp>
 
@@ -16,13 +17,11 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <thread>
 #include <utility>
-#include <vector>
 
 namespace weft::inline v1::transport::detail {
 
@@ -68,8 +67,8 @@ class nccl_calls {
   }
   void end_group() { begun(ncclGroupEnd(), "ncclGroupEnd"); }
 
-  [[nodiscard]] std::uint64_t mark() { return state_->mark(); }
-  [[nodiscard]] bool is_done(std::uint64_t number) { return state_->is_done(number); }
+  [[nodiscard]] std::uint64_t mark() { return state_->launched.mark(); }
+  [[nodiscard]] bool is_done(std::uint64_t number) { return state_->launched.is_done(number); }
 
   /// What went wrong behind the caller's back, on this rank or another one.
   void check() { static_cast<void>(progress()); }
@@ -83,7 +82,8 @@ class nccl_calls {
     explicit state(typename Runtime::space const& compute)
         : computes(Runtime::stream_of(compute)),
           messages(Runtime::make_stream()),
-          computed(Runtime::make_event()) {}
+          computed(Runtime::make_event()),
+          launched(messages) {}
     state(state const&) = delete;
     state& operator=(state const&) = delete;
 
@@ -97,8 +97,6 @@ class nccl_calls {
         if (ncclCommGetAsyncError(ranks, &found) != ncclSuccess) break;
       if (found == ncclSuccess && ncclCommDestroy(ranks) == ncclSuccess) ranks = nullptr;
       abort();
-      for (auto& each : under_way) Runtime::free_event(each.second);
-      for (auto& each : spare) Runtime::free_event(each);
       Runtime::free_event(computed);
       Runtime::free_stream(messages);
     }
@@ -106,21 +104,6 @@ class nccl_calls {
     void follow_compute() {
       Runtime::record(computed, computes);
       Runtime::let_wait(messages, computed);
-    }
-    std::uint64_t mark() {
-      if (spare.empty()) spare.push_back(Runtime::make_event());
-      under_way.emplace_back(++marked, spare.back());
-      spare.pop_back();
-      Runtime::record(under_way.back().second, messages);
-      return marked;
-    }
-    bool is_done(std::uint64_t number) {
-      while (done < number && !under_way.empty() && Runtime::has_passed(under_way.front().second)) {
-        done = under_way.front().first;
-        spare.push_back(under_way.front().second);
-        under_way.pop_front();
-      }
-      return done >= number;
     }
     void abort() noexcept {
       if (ranks != nullptr) static_cast<void>(ncclCommAbort(std::exchange(ranks, nullptr)));
@@ -130,10 +113,7 @@ class nccl_calls {
     typename Runtime::stream messages;
     event computed;
     ncclComm_t ranks = nullptr;
-    std::deque<std::pair<std::uint64_t, event>> under_way;  // marks that have not been seen to pass, in order
-    std::vector<event> spare;
-    std::uint64_t marked = 0;
-    std::uint64_t done = 0;
+    execution::stream_marks<Runtime> launched;
   };
 
   static void require(ncclResult_t result, char const* call, ncclComm_t ranks) {

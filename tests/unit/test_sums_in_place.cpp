@@ -1,0 +1,280 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Sums over ranks whose numbers are in memory that the host may not touch: the bits of the host's sums.
+#include "support/all_reduce_checks.hpp"
+#include "support/guarded_memory.hpp"
+
+#include <weft/transport/bodies_in_place.hpp>
+#include <weft/transport/device_aware.hpp>
+#include <weft/transport/device_numbers.hpp>
+#include <weft/transport/in_process.hpp>
+#include <weft/transport/number_memory.hpp>
+#include <weft/transport/relay.hpp>
+#include <weft/transport/staged.hpp>
+
+#include <Kokkos_Core.hpp>
+
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace {
+
+using weft::collective::all_reduce_choice;
+using weft::transport::bodies_in_place;
+using weft::transport::carrier;
+using weft::transport::endpoint;
+using weft::transport::host_copies;
+using weft::transport::in_process;
+using weft::transport::running_all_reduce;
+using weft_test::guarded_copies;
+using weft_test::guarded_memory;
+using device_staged = weft::transport::staged<1024, guarded_copies>;
+using host_staged = weft::transport::staged<1024, host_copies>;
+
+/// An array of a device.
+template <class Number>
+class guarded_array {
+ public:
+  explicit guarded_array(std::size_t count)
+      : data_(static_cast<Number*>(guarded_memory::allocate(count * sizeof(Number)))) {}
+  guarded_array(guarded_array const&) = delete;
+  guarded_array& operator=(guarded_array const&) = delete;
+  ~guarded_array() { guarded_memory::free(data_); }
+  [[nodiscard]] Number* data() const { return data_; }
+
+  void put(std::vector<Number> const& values) const {
+    guarded_memory::opened const open(data_);
+    std::memcpy(data_, values.data(), values.size() * sizeof(Number));
+  }
+  [[nodiscard]] std::vector<Number> get(std::size_t count) const {
+    guarded_memory::opened const open(data_);
+    return std::vector<Number>(data_, data_ + count);
+  }
+
+ private:
+  Number* data_;
+};
+
+/// A device's kernels: an addition really happens in the second `is_done` after it was begun.
+template <class Number>
+class guarded_numbers {
+ public:
+  [[nodiscard]] Number* make_scratch(std::size_t count) {
+    scratch_ = std::make_unique<guarded_array<Number>>(count);
+    return scratch_->data();
+  }
+  std::uint64_t add(Number* own, Number const* received, std::size_t count) {
+    under_way_[++begun_] = {own, received, count, 0};
+    return begun_;
+  }
+  [[nodiscard]] bool is_done(std::uint64_t number) {
+    auto const found = under_way_.find(number);
+    if (found == under_way_.end()) return true;
+    if (++found->second.asked < 2) return false;
+    run(found->second);
+    under_way_.erase(found);
+    return true;
+  }
+  void finish() noexcept {
+    for (auto& each : under_way_) run(each.second);
+    under_way_.clear();
+  }
+
+ private:
+  struct addition {
+    Number* own = nullptr;
+    Number const* received = nullptr;
+    std::size_t count = 0;
+    int asked = 0;
+  };
+  static void run(addition const& mine) {
+    guarded_memory::opened const one(mine.own);
+    guarded_memory::opened const other(mine.received);
+    for (std::size_t index = 0; index < mine.count; ++index) mine.own[index] = mine.own[index] + mine.received[index];
+  }
+  std::unique_ptr<guarded_array<Number>> scratch_;
+  std::map<std::uint64_t, addition> under_way_;
+  std::uint64_t begun_ = 0;
+};
+static_assert(weft::transport::number_memory<guarded_numbers<float>, float>);
+static_assert(weft::transport::number_memory<weft::transport::host_numbers<float>, float>);
+
+template <class Number>
+std::vector<Number> contributions(int rank, std::int64_t elements, int salt) {
+  std::vector<Number> made;
+  for (std::int64_t element = 0; element < elements; ++element)
+    made.push_back(weft_test::contribution<Number>(rank, element, salt));
+  return made;
+}
+
+/// Two runs of one object in guarded memory. Collective.
+template <class Number>
+bool guarded_sums_are_right(endpoint& door, all_reduce_choice const& how, std::int64_t elements, std::int64_t segment) {
+  running_all_reduce<Number, guarded_numbers<Number>> running(door, how, elements, weft::schedule::running_tag(0),
+                                                              {.segment_elements = segment, .in_parts = true}, {});
+  bool is_right = true;
+  for (int salt = 0; salt < 2; ++salt) {
+    guarded_array<Number> const mine(static_cast<std::size_t>(elements));
+    mine.put(contributions<Number>(door.rank(), elements, salt));
+    running.start(mine.data());
+    running.wait(60.0);
+    is_right = is_right && mine.get(static_cast<std::size_t>(elements)) ==
+                               weft_test::expected_sums<Number>(how.list(door.size()), elements, salt);
+  }
+  return is_right;
+}
+
+/// The same in host memory; messages in parts.
+bool host_sums_are_right(endpoint& door, all_reduce_choice const& how, std::int64_t elements, std::int64_t segment) {
+  running_all_reduce<float> running(door, how, elements, weft::schedule::running_tag(0),
+                                    {.segment_elements = segment, .in_parts = true});
+  weft_test::fenced_buffer<float> mine(door.rank(), elements);
+  running.start(mine.data());
+  running.wait(60.0);
+  return mine.holds(weft_test::expected_sums<float>(how.list(door.size()), elements));
+}
+
+/// Says that a vendor's library carries device memory.
+class library_like final : public weft::transport::relay {
+ public:
+  using relay::relay;
+  [[nodiscard]] bool moves_parts(int, std::string_view) const override { return true; }
+  [[nodiscard]] carrier carries(int, std::string_view) const override { return carrier::library; }
+};
+
+}  // namespace
+
+TEST_CASE("sums in place: guarded memory has the bits of play_locally, any policy, size and segment") {
+  for (int const ranks : {2, 3, 4, 5})
+    for (char const* const name : {"ring", "recursive-doubling", "recursive-halving", "tree", "hierarchical:2"}) {
+      CAPTURE(ranks);
+      CAPTURE(name);
+      all_reduce_choice const how(name);
+      std::atomic<int> wrong{0};
+      in_process::run(ranks, [&](endpoint& inner) {
+        device_staged door(inner);
+        for (std::int64_t const elements : {1, ranks + 1})
+          if (!guarded_sums_are_right<float>(door, how, elements, 0)) ++wrong;
+        if (!guarded_sums_are_right<float>(door, how, 2003, 300)) ++wrong;
+        if (!guarded_sums_are_right<double>(door, how, 1009, 100)) ++wrong;
+      });
+      CHECK(wrong == 0);
+    }
+}
+
+TEST_CASE("sums in place: a rank with a device and one without it have the same bits") {
+  for (int const ranks : {2, 3}) {
+    all_reduce_choice const how("ring");
+    std::atomic<int> wrong{0};
+    in_process::run(ranks, [&](endpoint& inner) {
+      if (inner.rank() == 0) {
+        device_staged door(inner);
+        if (!bodies_in_place(door, "Guarded", true)) ++wrong;
+        running_all_reduce<float, guarded_numbers<float>> running(door, how, 1001, weft::schedule::running_tag(0),
+                                                                  {.segment_elements = 128, .in_parts = true}, {});
+        guarded_array<float> const mine(1001);
+        mine.put(contributions<float>(0, 1001, 0));
+        running.start(mine.data());
+        running.wait(60.0);
+        if (mine.get(1001) != weft_test::expected_sums<float>(how.list(ranks), 1001)) ++wrong;
+      } else {
+        host_staged door(inner);
+        if (!bodies_in_place(door, "Host", false)) ++wrong;
+        if (!host_sums_are_right(door, how, 1001, 128)) ++wrong;
+      }
+    });
+    CHECK(wrong == 0);
+  }
+}
+
+TEST_CASE("sums in place: bodies handed to MPI are messages of one piece, so either end may have a mirror") {
+  std::atomic<int> wrong{0};
+  all_reduce_choice const how("recursive-halving");
+  in_process::run(3, [&](endpoint& inner) {
+    weft::transport::device_aware door(inner, "Host");
+    if (!(inner.rank() == 1 ? weft_test::sums_are_right<float>(inner, how, 1009, 100, 1)
+                            : host_sums_are_right(door, how, 1009, 100)))
+      ++wrong;
+  });
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("sums in place: the kernel's additions are the host's") {
+  using space = Kokkos::DefaultHostExecutionSpace;
+  auto own = contributions<double>(0, 1000, 0);
+  auto const received = contributions<double>(1, 1000, 0);
+  auto expected = own;
+  weft::collective::add_received(expected.data(), received.data(), expected.size());
+  weft::transport::device_numbers<double, space> numbers{space{}};
+  auto const added = numbers.add(own.data(), received.data(), own.size());
+  CHECK(added > 0);
+  CHECK(numbers.is_done(added));
+  CHECK(own == expected);
+  auto* const scratch = numbers.make_scratch(7);
+  scratch[6] = 3.0;
+  CHECK(numbers.add(own.data(), scratch, 0) > added);
+  numbers.finish();
+}
+
+TEST_CASE("sums in place: only where a device takes part and every pair hands bodies over, and all ranks agree") {
+  /// How many of three ranks say yes, with a door for each.
+  auto const yes = [](auto&& make, std::vector<bool> const& devices) {
+    std::atomic<int> found{0};
+    in_process::run(3, [&](endpoint& inner) {
+      auto const rank = static_cast<std::size_t>(inner.rank());
+      std::unique_ptr<endpoint> const door = make(inner);
+      endpoint& mine = door == nullptr ? inner : *door;
+      found += bodies_in_place(mine, devices[rank] ? "Guarded" : "Host", devices[rank]) ? 1 : 0;
+    });
+    return found.load();
+  };
+  auto const plain = [](endpoint&) { return std::unique_ptr<endpoint>(); };
+  auto const staged = [](endpoint& inner) -> std::unique_ptr<endpoint> {
+    return std::make_unique<device_staged>(inner);
+  };
+  auto const by_kind = [](endpoint& inner) -> std::unique_ptr<endpoint> {
+    if (inner.rank() == 2) return std::make_unique<host_staged>(inner);
+    return std::make_unique<device_staged>(inner);
+  };
+  auto const one_lacks = [](endpoint& inner) -> std::unique_ptr<endpoint> {
+    if (inner.rank() == 2) return nullptr;
+    return std::make_unique<device_staged>(inner);
+  };
+  auto const library = [](endpoint& inner) -> std::unique_ptr<endpoint> {
+    return std::make_unique<library_like>(inner);
+  };
+  auto const only_hosts = [](endpoint& inner) -> std::unique_ptr<endpoint> {
+    return std::make_unique<host_staged>(inner);
+  };
+  CHECK(yes(plain, {true, true, true}) == 0);
+  CHECK(yes(staged, {true, true, true}) == 3);
+  CHECK(yes(by_kind, {true, true, false}) == 3);
+  CHECK(yes(one_lacks, {true, true, true}) == 0);
+  CHECK(yes(library, {true, true, true}) == 0);
+  CHECK(yes(only_hosts, {false, false, false}) == 0);  // hosts send from where the numbers are anyway
+}
+
+TEST_CASE("sums in place: given up with an addition under way, the memory is the caller's again") {
+  std::atomic<int> wrong{0};
+  in_process::run(2, [&](endpoint& inner) {
+    device_staged door(inner);
+    auto mine = std::make_unique<guarded_array<float>>(512);
+    mine->put(contributions<float>(inner.rank(), 512, 0));
+    running_all_reduce<float, guarded_numbers<float>> running(door, all_reduce_choice("ring"), 512,
+                                                              weft::schedule::running_tag(0),
+                                                              {.segment_elements = 16, .in_parts = true}, {});
+    running.start(mine->data());
+    for (int turn = 0; turn < 20; ++turn) static_cast<void>(running.advance());
+    if (!running.give_up()) ++wrong;  // staged messages are the host's buffers
+    mine.reset();
+  });
+  CHECK(wrong == 0);
+}
