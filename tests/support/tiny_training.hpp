@@ -45,6 +45,7 @@ struct plan {
   bool ignore_unevenly = false;  ///< most targets of the first sequences are not counted
   std::string table{};           ///< as CSV; `schedule` is then not looked at
   weft::train::loss_scaling scaling{};
+  bool capture = false;
   int replay = 0;  ///< one rank adds gradients in the order of table or schedule on so many
 
   [[nodiscard]] int groups() const { return data_ranks * gradient_groups; }
@@ -85,6 +86,7 @@ void train(weft::transport::endpoint& door, plan const& how, int first, int last
   options.seed = 5;
   options.dropout = how.dropout;
   options.scaling = how.scaling;
+  options.capture = how.capture;
   options.partition = how.partition;
   options.deadline = 60.0;
   options.gradient_groups = how.gradient_groups;

@@ -71,10 +71,12 @@ struct caller {
   double loss_sum = 0.0;
   double gradient_scale = 1.0;
   weft::model::dropout_keys dropout;
+  weft::model::call_values now;
 
   explicit caller(weft::model::extents of, std::size_t workspace = 1 << 20) : size(of), scratch(workspace) {}
 
   weft::model::layer_context<Real, space> context() {
+    now = weft::model::call_values::make(dropout, gradient_scale);
     return {.stage = stage,
             .blas = blas,
             .size = size,
@@ -83,7 +85,7 @@ struct caller {
             .inputs = inputs.data(),
             .targets = targets.data(),
             .loss_sum = &loss_sum,
-            .gradient_scale = gradient_scale,
+            .now = &now,
             .dropout = dropout};
   }
 

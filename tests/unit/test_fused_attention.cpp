@@ -90,7 +90,9 @@ outcome<Real> by_threads(problem const& is) {
   detail::problem const what{is.shape, is.length, 1.0 / std::sqrt(static_cast<double>(is.shape.head_width))};
   std::int64_t const pairs = is.sequences * is.shape.heads;
   std::int64_t const kv_pairs = is.sequences * is.shape.kv_heads;
-  auto const mask = weft::model::dropout_mask<Real>::make({is.rate, 3, 4, 5, 6}, 0);
+  weft::model::dropout_keys const keys{is.rate, 3, 4, 5, 6};
+  auto const now = weft::model::call_values::make(keys, 1.0);
+  auto const mask = weft::model::dropout_mask<Real>::make(keys, 0, &now);
   auto const launch = [&](auto const& kernel, std::int64_t of) {
     using kernel_type = std::decay_t<decltype(kernel)>;
     std::size_t const numbers = detail::scratch_numbers(kernel_type::sizes, Width, kernel_type::held);

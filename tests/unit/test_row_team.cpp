@@ -90,8 +90,9 @@ TEST_CASE_TEMPLATE("row kernels: teams of any shape give the bits of one thread"
     check_shapes(rows, blank, [&](Real* out) {
       return kernels::cross_entropy_forward<Real>{x.data(), targets.data(), out, loss.data(), columns};
     });
+    weft::model::call_values const now{.gradient_scale = 0.25};
     check_shapes(rows, x, [&](Real* logits) {
-      return kernels::cross_entropy_backward<Real>{logits, targets.data(), mean.data(), Real(0.25), columns};
+      return kernels::cross_entropy_backward<Real>{logits, targets.data(), mean.data(), &now, columns};
     });
   }
 }
@@ -105,7 +106,9 @@ TEST_CASE_TEMPLATE("causal softmax: teams of any shape give the bits of one thre
     auto const sums = static_cast<std::size_t>(heads * tile.length);
     auto const start = normal_numbers<Real>(2 * square + sums, 1);
     auto const logsum = normal_numbers<Real>(sums, 2);
-    auto const mask = weft::model::dropout_mask<Real>::make({0.3, 3, 4, 5, 6}, 0);
+    weft::model::dropout_keys const keys{0.3, 3, 4, 5, 6};
+    auto const now = weft::model::call_values::make(keys, 1.0);
+    auto const mask = weft::model::dropout_mask<Real>::make(keys, 0, &now);
     std::int64_t const rows = heads * tile.rows;
     check_shapes(rows, start, [&](Real* data) {
       return kernels::causal_softmax<Real, false>{data, data + 2 * square, Real(0.3), tile, mask};

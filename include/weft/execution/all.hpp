@@ -12,13 +12,13 @@
 #include <weft/execution/build_facts.hpp>
 #include <weft/execution/column_team.hpp>
 #include <weft/execution/device.hpp>
+#include <weft/execution/graph.hpp>
 #include <weft/execution/kokkos.hpp>
 #include <weft/execution/lanes.hpp>
-#include <weft/execution/marks.hpp>
 #include <weft/execution/math.hpp>
 #include <weft/execution/math_mode.hpp>
-#include <weft/execution/pinned.hpp>
 #include <weft/execution/random.hpp>
+#include <weft/execution/recording.hpp>
 #include <weft/execution/reduce.hpp>
 #include <weft/execution/reduce_team.hpp>
 #include <weft/execution/reduced.hpp>

@@ -5,6 +5,7 @@
 #include <weft/config.hpp>
 #include <weft/error.hpp>
 #include <weft/execution/device.hpp>
+#include <weft/execution/recording.hpp>
 
 #include <Kokkos_Core.hpp>
 
@@ -39,6 +40,7 @@ std::string words_on_free_memory() {
 template <class View, class... Arguments>
 [[nodiscard]] View allocate(char const* label, std::size_t count, Arguments const&... arguments) {
   using element = typename View::value_type;
+  recording::refuse("is allocated", label);
   try {
     return View(Kokkos::view_alloc(std::string(label), arguments...), count);
   } catch (std::exception const& failure) {

@@ -45,6 +45,7 @@ class handle {
   explicit handle(Space const& = Space{}) {}
   void bind(Space const&) {}
   void set_math_mode(math_mode) {}
+  void check_recordable() const {}
   [[nodiscard]] detail::float_pieces& pieces() { return pieces_; }
 
  private:
@@ -61,6 +62,15 @@ struct matrix {
 };
 
 namespace detail {
+
+/// A product's arguments, for those who watch launches.
+template <class Number>
+struct gemm_words {
+  bool is_left_transposed, is_right_transposed;
+  std::int64_t depth, left_leading, left_stride, right_leading, right_stride, out_leading, out_stride;
+  void const *left, *right, *out;
+  Number alpha, beta;
+};
 
 inline int narrow(std::int64_t value, char const* what) {
   if (value < 0 || value > 2147483647)
@@ -99,6 +109,11 @@ void gemm_batched([[maybe_unused]] handle<Space>& state, transpose trans_a, tran
   static_assert(std::is_same_v<Out, Real> || std::is_same_v<Out, execution::wide<Real>>,
                 "weft::blas: a product has the type of its factors, or that of their sums; convert afterwards");
   if (rows == 0 || columns == 0 || batch == 0) return;
+  WEFT_OBSERVE_LAUNCH(
+      "weft::gemm", rows * columns * batch,
+      (detail::gemm_words<execution::wide<Real>>{trans_a == transpose::yes, trans_b == transpose::yes, depth,
+                                                 left.leading, left.stride, right.leading, right.stride, out.leading,
+                                                 out.stride, left.data, right.data, out.data, alpha, beta}));
   int const m = detail::narrow(rows, "the number of rows");
   int const n = detail::narrow(columns, "the number of columns");
   int const k = detail::narrow(depth, "the inner dimension");

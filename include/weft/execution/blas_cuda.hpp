@@ -7,6 +7,7 @@
 
 #include <weft/config.hpp>
 #include <weft/error.hpp>
+#include <weft/execution/allocate.hpp>
 #include <weft/execution/math_mode.hpp>
 #include <weft/execution/reduced.hpp>
 
@@ -14,6 +15,7 @@
 
 #include <cublas_v2.h>
 
+#include <cstddef>
 #include <string>
 #include <type_traits>
 
@@ -47,9 +49,16 @@ class cuda_handle {
   cuda_handle& operator=(cuda_handle const&) = delete;
   ~cuda_handle() { cublasDestroy(handle_); }
 
+  /// With a workspace of the handle's own: cuBLAS's would be taken from the stream's pool, which no recorded call may
+  /// do, and a change of stream sets it back.
   void bind(Kokkos::Cuda const& space) {
+    if (is_bound_ && stream_ == space.cuda_stream()) return;
     check_cublas(cublasSetStream(handle_, space.cuda_stream()), "cublasSetStream");
+    check_cublas(cublasSetWorkspace(handle_, workspace_.data(), workspace_.extent(0)), "cublasSetWorkspace");
+    stream_ = space.cuda_stream();
+    is_bound_ = true;
   }
+  void check_recordable() const {}
 
   void set_math_mode(math_mode mode) { mode_ = mode; }
 
@@ -94,7 +103,15 @@ class cuda_handle {
     set_ = wanted;
   }
 
+  /// What NVIDIA asks for on sm_90; less is a slower product, not a wrong one.
+  static constexpr std::size_t workspace_bytes = std::size_t{32} << 20;
+
   cublasHandle_t handle_ = nullptr;
+  Kokkos::View<std::byte*, Kokkos::CudaSpace> workspace_ =
+      execution::allocate<Kokkos::View<std::byte*, Kokkos::CudaSpace>>("weft::blas_workspace", workspace_bytes,
+                                                                       Kokkos::WithoutInitializing);
+  cudaStream_t stream_ = nullptr;
+  bool is_bound_ = false;
   cublasMath_t set_ = CUBLAS_PEDANTIC_MATH;
   math_mode mode_ = math_mode::full;
 };

@@ -14,6 +14,7 @@
 
 #include <hipblas/hipblas.h>
 
+#include <cstdlib>
 #include <string>
 #include <type_traits>
 
@@ -75,6 +76,15 @@ class hip_handle {
   }
 
   void set_math_mode(math_mode mode) { mode_ = mode; }
+
+  /// rocBLAS's workspace grows and moves by default, under calls that were recorded with the old one.
+  void check_recordable() const {
+    if (std::getenv("ROCBLAS_DEVICE_MEMORY_SIZE") == nullptr)
+      throw error(
+          "weft::graph: rocBLAS's workspace may move, and recorded calls would use the old one; set "
+          "ROCBLAS_DEVICE_MEMORY_SIZE=134217728 in the environment of every rank, which fixes it, or train "
+          "without capture");
+  }
 
   /// Column-major, strided batch.
   template <class Real, class Out>

@@ -24,7 +24,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string>
 
 namespace weft::inline v1::execution {
 
@@ -34,6 +33,7 @@ namespace detail {
 template <class Functor, class Member, int Threads>
 struct column_teams {
   using number = typename Functor::number;
+  static constexpr char const* label = Functor::label;
   static constexpr int columns = 8;
   static constexpr int parts = 64;
   static constexpr int sums = Functor::sums;
@@ -76,11 +76,10 @@ template <int Threads, class Space, class Functor>
 void for_each_column_in_teams(Space const& space, Functor const& functor) {
   if (functor.rows <= 0 || functor.cut.columns <= 0) return;
   using teams = detail::column_teams<Functor, typename Kokkos::TeamPolicy<Space>::member_type, Threads>;
-  static std::string const label(Functor::label);
   Kokkos::TeamPolicy<Space, Kokkos::LaunchBounds<Threads>> policy(
       space, static_cast<int>((functor.cut.columns + teams::columns - 1) / teams::columns), Threads);
   policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(teams::scratch_bytes + sizeof(double))));
-  Kokkos::parallel_for(label, policy, teams{functor});
+  launch(policy, functor.cut.columns, teams{functor});
 }
 
 /// Launches a column functor as its space wants it. Does not wait; does not communicate.

@@ -7,6 +7,7 @@
 /// else launches through `execution::for_each` and asks the traits below.
 
 #include <weft/config.hpp>
+#include <weft/execution/recording.hpp>
 
 #include <Kokkos_Core.hpp>
 
@@ -54,6 +55,11 @@
 #define WEFT_LOOPS_END
 #endif
 
+// A test may see every launch with its arguments: a program of its own, that defines this before it includes weft.
+#ifndef WEFT_OBSERVE_LAUNCH
+#define WEFT_OBSERVE_LAUNCH(label, count, arguments) static_cast<void>(0)
+#endif
+
 namespace weft::inline v1::execution {
 
 /// Kokkos's version as it writes it itself: 30401, 50200.
@@ -70,7 +76,8 @@ using flat_view = Kokkos::View<Real*, Kokkos::LayoutRight, typename Space::memor
 /// Waits for one instance alone, never for the whole device. `why` is what Kokkos Tools show where it can be named: at
 /// most 15 characters from "weft::" on, so that its string does not allocate.
 template <class Space>
-void fence(Space const& space, [[maybe_unused]] char const* why) {
+void fence(Space const& space, char const* why) {
+  recording::refuse("waits", why);
 #if KOKKOS_VERSION >= 30500
   space.fence(why);
 #else
@@ -104,14 +111,23 @@ int host_concurrency([[maybe_unused]] Space const& space) {
   }
 }
 
+/// Launches a functor under its label, by any policy; layers and optimizer start no kernel otherwise. `count`: of
+/// items. The label's string is made once per functor type, so a launch does not allocate. Does not wait; does not
+/// communicate.
+template <class Policy, class Functor>
+void launch(Policy const& policy, [[maybe_unused]] std::int64_t count, Functor const& functor) {
+  static std::string const label(Functor::label);
+  WEFT_OBSERVE_LAUNCH(Functor::label, count, functor);
+  Kokkos::parallel_for(label, policy, functor);
+}
+
 /// Launches `functor(i)` for 0 <= i < count on the instance. The functor is a named type with a
-/// `static constexpr char const* label` that starts with "weft::"; nothing is launched for count 0. The label's string
-/// is made once per functor type, so a launch does not allocate. Does not wait; does not communicate.
+/// `static constexpr char const* label` that starts with "weft::"; nothing is launched for count 0.
+/// Does not wait; does not communicate.
 template <class Space, class Functor>
 void for_each(Space const& space, std::int64_t count, Functor const& functor) {
   if (count <= 0) return;
-  static std::string const label(Functor::label);
-  Kokkos::parallel_for(label, Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, count), functor);
+  launch(Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, count), count, functor);
 }
 
 /// number / by, neither negative. A device divides 64 bits in some seventy instructions, more than an element-wise

@@ -9,7 +9,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string>
 
 namespace weft::inline v1::reduction {
 
@@ -89,12 +88,11 @@ template <bool IsSquares, int Threads, class Space, class Real>
 void sum_in_teams(Space const& space, Real const* data, std::int64_t elements, double* result) {
   if (elements <= 0) return;
   using teams = chunk_teams<Real, IsSquares, Threads, typename Kokkos::TeamPolicy<Space>::member_type>;
-  static std::string const label(teams::label);
   constexpr std::int64_t together = teams::chunks * teams::chunk;
   Kokkos::TeamPolicy<Space, Kokkos::LaunchBounds<Threads>> policy(
       space, static_cast<int>((elements + together - 1) / together), Threads);
   policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(teams::scratch_bytes + sizeof(double))));
-  Kokkos::parallel_for(label, policy, teams{data, elements, result});
+  execution::launch(policy, elements, teams{data, elements, result});
 }
 
 }  // namespace weft::inline v1::reduction

@@ -26,7 +26,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string>
 
 namespace weft::inline v1::execution {
 
@@ -147,6 +146,7 @@ struct row_alone {
 template <class Functor, class Member, int Threads, int Rows>
 struct row_teams {
   using threads = row_threads<Threads, Member>;
+  static constexpr char const* label = Functor::label;
   static constexpr std::size_t scratch_bytes = Rows * threads::scratch_bytes;
   Functor functor;
   std::int64_t rows;
@@ -169,12 +169,11 @@ template <int Threads, int Rows, class Space, class Functor>
 void for_each_row_in_teams(Space const& space, std::int64_t rows, Functor const& functor) {
   if (rows <= 0) return;
   using teams = detail::row_teams<Functor, typename Kokkos::TeamPolicy<Space>::member_type, Threads, Rows>;
-  static std::string const label(Functor::label);
   Kokkos::TeamPolicy<Space, Kokkos::LaunchBounds<Threads * Rows>> policy(
       space, static_cast<int>((rows + Rows - 1) / Rows), Threads * Rows);
   // a few bytes more than asked, since Kokkos may align the start
   policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(teams::scratch_bytes + sizeof(double))));
-  Kokkos::parallel_for(label, policy, teams{functor, rows});
+  launch(policy, rows, teams{functor, rows});
 }
 
 /// Launches a row functor as its space wants it: a thread a row on hosts, teams of eight rows on devices. Does not

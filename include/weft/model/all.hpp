@@ -10,6 +10,8 @@
 #include <weft/model/attention_shape.hpp>
 #include <weft/model/attention_team.hpp>
 #include <weft/model/block.hpp>
+#include <weft/model/call_sheets.hpp>
+#include <weft/model/call_values.hpp>
 #include <weft/model/causal_attention.hpp>
 #include <weft/model/chain.hpp>
 #include <weft/model/cross_entropy.hpp>

@@ -362,7 +362,7 @@ struct attention {
                       Real* probabilities, execution::wide<Real>* logsum, problem const& made,
                       kernels::attention_tile const& tile, int site) {
     execution::wide<Real> const scale = static_cast<execution::wide<Real>>(made.scale);
-    auto const mask = dropout_mask<execution::wide<Real>>::make(context.dropout, site);
+    auto const mask = dropout_mask<execution::wide<Real>>::make(context.dropout, site, context.now);
     if (context.dropout.rate > 0.0) {
       execution::for_each_row(context.space(), heads * tile.rows,
                               kernels::causal_softmax<Real, true>{scores, logsum, scale, tile, mask, probabilities});
@@ -378,7 +378,7 @@ struct attention {
                                Real* slopes, execution::wide<Real> const* logsum, problem const& made,
                                kernels::attention_tile const& tile, int site) {
     execution::wide<Real> const scale = static_cast<execution::wide<Real>>(made.scale);
-    auto const mask = dropout_mask<execution::wide<Real>>::make(context.dropout, site);
+    auto const mask = dropout_mask<execution::wide<Real>>::make(context.dropout, site, context.now);
     if (context.dropout.rate > 0.0) {
       execution::for_each_row(
           context.space(), heads * tile.rows,

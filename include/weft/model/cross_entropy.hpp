@@ -8,6 +8,7 @@
 #include <weft/execution/reduce.hpp>
 #include <weft/execution/reduced.hpp>
 #include <weft/execution/row_team.hpp>
+#include <weft/model/call_values.hpp>
 #include <weft/model/lanes.hpp>
 #include <weft/model/layer_context.hpp>
 
@@ -60,7 +61,7 @@ struct cross_entropy_backward {
   Real* logits;
   std::int32_t const* targets;
   execution::wide<Real> const* logsum;
-  execution::wide<Real> scale;
+  call_values const* now;
   std::int64_t columns;
 
   template <class Team>
@@ -68,6 +69,7 @@ struct cross_entropy_backward {
     Real* WEFT_RESTRICT const x = logits + row * columns;
     std::int32_t const target = targets[row];
     execution::wide<Real> const shift = logsum[row];
+    execution::wide<Real> const scale = static_cast<execution::wide<Real>>(now->gradient_scale);
     execution::wide<Real> const factor = target < 0 ? 0 : scale;
     bool const has_target = target >= 0 && team.owns(target);
     // Before it is rounded: near 1, p - 1 would keep nothing of it.
@@ -104,8 +106,7 @@ struct cross_entropy {
                        execution::wide<Real> const* logsum) {
     execution::for_each_row(
         context.space(), rows,
-        kernels::cross_entropy_backward<Real>{logits, context.targets, logsum,
-                                              static_cast<execution::wide<Real>>(context.gradient_scale), columns});
+        kernels::cross_entropy_backward<Real>{logits, context.targets, logsum, context.now, columns});
   }
 };
 

@@ -6,6 +6,7 @@
 #include <weft/execution/kokkos.hpp>
 #include <weft/execution/random.hpp>
 #include <weft/execution/reduced.hpp>
+#include <weft/model/call_values.hpp>
 #include <weft/model/layer_context.hpp>
 
 #include <Kokkos_Core.hpp>
@@ -18,20 +19,15 @@ namespace weft::inline v1::model {
 /// layer, site, global sample, element), so backward and recompute make it again, bit for bit.
 template <class Real>
 struct dropout_mask {
-  random::key key;
-  std::uint32_t step;
+  call_values const* now;   ///< seed, step and sample
   std::uint32_t place;      ///< layer * 4 + site
   std::uint32_t threshold;  ///< words below it drop their element
   Real keep;                ///< 1 / (1 - rate)
-  std::int64_t first_sample;
 
-  static dropout_mask make(dropout_keys const& keys, int site) {
-    return {random::make_key(keys.seed ^ ((keys.step >> 32) << 32)),
-            static_cast<std::uint32_t>(keys.step),
-            static_cast<std::uint32_t>(keys.layer * 4 + site),
-            static_cast<std::uint32_t>(keys.rate * 4294967296.0),
-            static_cast<Real>(1.0 / (1.0 - keys.rate)),
-            keys.first_sample};
+  /// Of `keys` rate and layer alone; the rest is read at `now`, in the execution space's memory.
+  static dropout_mask make(dropout_keys const& keys, int site, call_values const* now) {
+    return {now, static_cast<std::uint32_t>(keys.layer * 4 + site),
+            static_cast<std::uint32_t>(keys.rate * 4294967296.0), static_cast<Real>(1.0 / (1.0 - keys.rate))};
   }
 
   /// The words of elements 4 * group .. 4 * group + 3 of one sample. Parameters draw from the same key with
@@ -39,9 +35,9 @@ struct dropout_mask {
   /// and step, and only then would a mask repeat the numbers of an initial value.
   [[nodiscard]] KOKKOS_INLINE_FUNCTION random::words draw(std::int64_t sequence, std::int64_t group) const {
     return random::philox(
-        random::words{{static_cast<std::uint32_t>(group), static_cast<std::uint32_t>(first_sample + sequence),
-                       place | 0x80000000U, step}},
-        key);
+        random::words{{static_cast<std::uint32_t>(group), static_cast<std::uint32_t>(now->first_sample + sequence),
+                       place | 0x80000000U, now->step}},
+        now->key);
   }
   [[nodiscard]] KOKKOS_INLINE_FUNCTION Real factor(random::words const& drawn, std::int64_t element) const {
     // chosen, not indexed: a device keeps the four words in registers
@@ -91,9 +87,10 @@ struct dropout {
     // four columns have one draw
     auto const cut =
         execution::is_host_space<Space> ? execution::cut_row<Space>(columns) : execution::column_cut{columns, 4};
-    execution::for_each(context.space(), context.tokens() * cut.pieces(),
-                        kernels::apply_dropout<Real>{dropout_mask<execution::wide<Real>>::make(context.dropout, site),
-                                                     in, residual, out, context.size.sequence_length, cut});
+    execution::for_each(
+        context.space(), context.tokens() * cut.pieces(),
+        kernels::apply_dropout<Real>{dropout_mask<execution::wide<Real>>::make(context.dropout, site, context.now), in,
+                                     residual, out, context.size.sequence_length, cut});
   }
 
   /// The gradient before the mask: `grad` itself without dropout, else a masked copy in the workspace.

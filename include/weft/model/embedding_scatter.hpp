@@ -10,7 +10,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string>
 
 WEFT_LOOPS_BEGIN
 namespace weft::inline v1::model {
@@ -146,10 +145,9 @@ struct embedding_scatter {
                               Real const* grad, execution::wide<Real>* grad_table) {
     if (rows <= 0) return;
     using teams = kernels::scatter_teams<Real, Threads, typename Kokkos::TeamPolicy<Space>::member_type>;
-    static std::string const label(teams::label);
     Kokkos::TeamPolicy<Space, Kokkos::LaunchBounds<Threads>> policy(space, static_cast<int>(rows), Threads);
     policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(teams::scratch_bytes + sizeof(double))));
-    Kokkos::parallel_for(label, policy, teams{ids, grad, grad_table, rows, columns});
+    execution::launch(policy, rows, teams{ids, grad, grad_table, rows, columns});
   }
 
   /// Row r belongs to position r % length.

@@ -489,7 +489,7 @@ struct fused_attention {
   template <class Real, class Space>
   static void forward(layer_context<Real, Space> const& context, attention_shape const& shape, Real const* qkv,
                       Real* mixed, execution::wide<Real>* logsum, int dropout_site) {
-    auto const mask = dropout_mask<execution::wide<Real>>::make(context.dropout, dropout_site);
+    auto const mask = dropout_mask<execution::wide<Real>>::make(context.dropout, dropout_site, context.now);
     std::int64_t const pairs = context.size.sequences_per_micro_batch * shape.heads;
     if (context.dropout.rate > 0.0) {
       launch(context, pairs,
@@ -539,7 +539,7 @@ struct fused_attention {
     using number = execution::wide<Real>;
     arena workspace = context.workspace;
     number* const along = workspace.take<number>(workspace_elements(context.size, shape.heads));
-    auto const mask = dropout_mask<number>::make(context.dropout, site);
+    auto const mask = dropout_mask<number>::make(context.dropout, site, context.now);
     std::int64_t const pairs = context.size.sequences_per_micro_batch * shape.heads;
     std::int64_t const kv_pairs = context.size.sequences_per_micro_batch * shape.kv_heads;
     auto const what = problem_of(context, shape);
@@ -560,13 +560,12 @@ struct fused_attention {
       throw error("weft::fused_attention: " + std::to_string(league) +
                   " tiles are more than one kernel takes; cut the micro-batch smaller");
     if (league == 0) return;
-    static std::string const label(Kernel::label);
     constexpr std::size_t bytes =
         attention_detail::scratch_numbers(Kernel::sizes, width, Kernel::held) * sizeof(number) + sizeof(double);
     Kokkos::TeamPolicy<Space, Kokkos::LaunchBounds<attention_detail::parts, 3>> policy(
         context.space(), static_cast<int>(league), threads<Space>);
     policy.set_scratch_size(attention_detail::scratch_level<threads<Space>>, Kokkos::PerTeam(static_cast<int>(bytes)));
-    Kokkos::parallel_for(label, policy, kernel);
+    execution::launch(policy, league, kernel);
   }
 };
 

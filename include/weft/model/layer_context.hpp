@@ -7,6 +7,7 @@
 #include <weft/execution/kokkos.hpp>
 #include <weft/execution/reduced.hpp>
 #include <weft/model/arena.hpp>
+#include <weft/model/call_values.hpp>
 #include <weft/model/token_batch.hpp>
 #include <weft/pipeline/stage_context.hpp>
 
@@ -23,17 +24,10 @@ struct layer_parameters {
   execution::wide<Real>* gradient[most] = {};  ///< added up in float where numbers have 16 bits
 };
 
-/// What decides a dropout mask, beside the element: never the rank, the stage or the micro-batch.
-struct dropout_keys {
-  double rate = 0.0;  ///< 0: no dropout
-  std::uint64_t seed = 0;
-  std::uint64_t step = 0;
-  std::int64_t first_sample = 0;  ///< global index of the micro-batch's first sequence
-  int layer = 0;                  ///< number in the whole model
-};
-
 /// Everything a layer is told about one call: the engine's context, the library handle, shapes, parameters, tokens,
-/// random keys and scratch memory. Pointers are to the execution space's memory.
+/// random keys and scratch memory. Pointers are to the execution space's memory, and the same in every call of one op
+/// and slot. What is not, kernels read from `now`: a layer that gave them step or sample of `dropout` by value would
+/// compute another call's numbers where calls are replayed.
 template <class Real, class Space>
 struct layer_context {
   stage_context<Space> const& stage;
@@ -43,8 +37,8 @@ struct layer_context {
   arena workspace;  ///< free again after the call; a layer works on copies
   std::int32_t const* inputs = nullptr;
   std::int32_t const* targets = nullptr;
-  double* loss_sum = nullptr;   ///< where the head leaves this micro-batch's sum of -log p
-  double gradient_scale = 1.0;  ///< 1 / counted tokens of the whole batch, times the loss scale
+  double* loss_sum = nullptr;  ///< where the head leaves this micro-batch's sum of -log p
+  call_values const* now = nullptr;
   dropout_keys dropout;
 
   [[nodiscard]] Space const& space() const { return stage.space(); }

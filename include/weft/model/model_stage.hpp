@@ -10,10 +10,13 @@
 #include <weft/error.hpp>
 #include <weft/execution/allocate.hpp>
 #include <weft/execution/blas.hpp>
+#include <weft/execution/graph.hpp>
 #include <weft/execution/kokkos.hpp>
 #include <weft/execution/math_mode.hpp>
 #include <weft/execution/reduced.hpp>
 #include <weft/model/arena.hpp>
+#include <weft/model/call_sheets.hpp>
+#include <weft/model/call_values.hpp>
 #include <weft/model/chain.hpp>
 #include <weft/model/layer_context.hpp>
 #include <weft/model/token_batch.hpp>
@@ -23,6 +26,7 @@
 #include <weft/pipeline/boundary_view.hpp>
 #include <weft/pipeline/stage_context.hpp>
 #include <weft/plan/precision.hpp>
+#include <weft/schedule/op.hpp>
 #include <weft/schedule/program_view.hpp>
 #include <weft/topology/partition.hpp>
 #include <weft/topology/stage_graph.hpp>
@@ -30,6 +34,8 @@
 #include <Kokkos_Core.hpp>
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -99,6 +105,7 @@ class model_stage {
       scratch = (std::max)(scratch, lay_out(stage));
     }
     workspace_ = execution::allocate<bytes>("weft::workspace", scratch, Kokkos::WithoutInitializing);
+    sheets_.lay_out(largest_.tokens(), has_embedding_, has_head_);
     store_.initialize(seed);
   }
 
@@ -123,11 +130,26 @@ class model_stage {
   }
 
   /// How devices multiply floats; in full precision at first. See blas::math_mode.
-  void set_math_mode(blas::math_mode mode) { blas_.set_math_mode(mode); }
+  void set_math_mode(blas::math_mode mode) {
+    blas_.set_math_mode(mode);
+    graphs_.forget();
+  }
+
+  /// Whether calls are recorded and replayed (execution/graph.hpp); off at first. Bits do not depend on it. Throws
+  /// weft::error where the space's BLAS cannot be recorded.
+  void set_capture(bool is_on) {
+    if (is_on) blas_.check_recordable();
+    graphs_.enable(is_on);
+  }
+  /// How many calls ran as they are, were recorded, and were replayed.
+  [[nodiscard]] typename execution::call_graphs<Space>::counts const& captures() const { return graphs_.seen(); }
 
   /// What the loss is multiplied by before backward, so that small gradients have room in 16 bits; 1 at first. From the
   /// next backward on.
-  void set_loss_scale(double scale) { loss_scale_ = scale; }
+  void set_loss_scale(double scale) {
+    has_old_scale_ = has_old_scale_ || scale != loss_scale_;
+    loss_scale_ = scale;
+  }
 
   /// What leaves the edge's source: [sequences][length][width] of `wire` between two layers, nothing before the first
   /// layer and after the last one.
@@ -162,27 +184,19 @@ class model_stage {
   /// The same for a program that plays several batches, one or more: its micro-batches are those of the first one, then
   /// those of the next, of each equally many.
   void begin(std::span<token_batch const> batches) {
-    std::size_t count = 0;
     for (token_batch const& each : batches) {
       check_batch(each);
       if (each.micro_batches != batches[0].micro_batches)
         throw error("weft::model_stage: one program plays batches of " + std::to_string(batches[0].micro_batches) +
                     " and of " + std::to_string(each.micro_batches) +
                     " micro-batches; cut all of them into equally many");
-      count += tokens_of(each);
     }
     batches_.assign(batches.begin(), batches.end());
-    first_token_.clear();
-    if (has_embedding_) make_room(inputs_, count);
-    if (has_head_) make_room(targets_, count);
-    std::size_t next = 0;
-    for (token_batch const& each : batches) {
-      if (has_embedding_) upload(inputs_, each.inputs, next, tokens_of(each));
-      if (has_head_) upload(targets_, each.targets, next, tokens_of(each));
-      first_token_.push_back(static_cast<std::int64_t>(next));
-      next += tokens_of(each);
-    }
     std::size_t const micro_batches = batches.size() * static_cast<std::size_t>(batches[0].micro_batches);
+    execution::fence(space_, "weft::begin");  // calls of the program before may still read their sheets
+    sheets_.begin(micro_batches);
+    for (std::size_t index = 0; index < micro_batches; ++index) fill_tokens(index);
+    send_sheets(space_);
     if (loss_sums_.extent(0) < micro_batches) {
       loss_sums_ = decltype(loss_sums_)("weft::loss_sums", micro_batches);
       loss_sums_host_ = Kokkos::create_mirror_view(loss_sums_);
@@ -201,17 +215,22 @@ class model_stage {
       return;
     }
     real* const leaves = output(out, data.range.last, size);
-    real const* from = input(where, in, fed_room, data.range.first, size);
-    for (layer_place const& place : data.layers) {
-      bool const is_last_here = place.number + 1 == data.range.last;
-      real* const to = is_last_here ? leaves : reinterpret_cast<real*>(slot + place.output);
-      auto const inner = make_context(where, data, place, size);
-      visit(place.number, [&](auto layer) { decltype(layer)::type::forward(inner, from, to, slot + place.saved); });
-      from = to;
-      where.progress();
+    call(schedule::op::forward, where, data, size, {address(in), address(out)}, [&](context_type const& here) {
+      real const* from = input(here, in, fed_room, data.range.first, size);
+      for (layer_place const& place : data.layers) {
+        bool const is_last_here = place.number + 1 == data.range.last;
+        real* const to = is_last_here ? leaves : reinterpret_cast<real*>(slot + place.output);
+        auto const inner = make_context(here, data, place, size);
+        visit(place.number, [&](auto layer) { decltype(layer)::type::forward(inner, from, to, slot + place.saved); });
+        from = to;
+        here.progress();
+      }
+      send_off(here, leaves, out, data.range.last, size);
+    });
+    if (data.range.last == Model::layer_count) {
+      last_forward_ = {where.stage(), where.slot(), size};
+      sheets_.keep_loss(where.space(), loss_sums_.data() + where.micro_batch());
     }
-    send_off(where, leaves, out, data.range.last, size);
-    if (data.range.last == Model::layer_count) last_forward_ = {where.stage(), where.slot(), size};
   }
 
   /// B: both halves of one layer after the other, so that one layer's weight context is alive at a time. The same bits
@@ -224,23 +243,26 @@ class model_stage {
       return;
     }
     real* const leaves = output(grad_in, data.range.first, size);
-    real const* from = input(where, grad_out, gradient_room, data.range.last, size);
     make_both_halves();
     arena room(both_halves_.data());
     real* gradients[2] = {};  // of what lies between two layers: the one that is read and the one that is written
     for (real*& each : gradients) each = room.take<real>(Model::boundary_elements(largest_));
     std::byte* const kept = room.take<std::byte>(0);
-    for (std::size_t index = data.layers.size(); index-- > 0;) {
-      real* const to = index == 0 ? leaves : gradients[index % 2];
-      call_backward(where, data, index, in, size,
-                    [&](auto layer, auto const& inner, real const* fed, std::byte* saved) {
-                      decltype(layer)::type::backward_input(inner, fed, from, to, saved, kept);
-                      decltype(layer)::type::backward_weight(inner, fed, from, saved, kept);
-                    });
-      from = to;
-      where.progress();
-    }
-    send_off(where, leaves, grad_in, data.range.first, size);
+    places const buffers{address(in), address(grad_out), address(grad_in)};
+    call(schedule::op::backward, where, data, size, buffers, [&](context_type const& here) {
+      real const* from = input(here, grad_out, gradient_room, data.range.last, size);
+      for (std::size_t index = data.layers.size(); index-- > 0;) {
+        real* const to = index == 0 ? leaves : gradients[index % 2];
+        call_backward(here, data, index, in, size,
+                      [&](auto layer, auto const& inner, real const* fed, std::byte* saved) {
+                        decltype(layer)::type::backward_input(inner, fed, from, to, saved, kept);
+                        decltype(layer)::type::backward_weight(inner, fed, from, saved, kept);
+                      });
+        from = to;
+        here.progress();
+      }
+      send_off(here, leaves, grad_in, data.range.first, size);
+    });
   }
 
   /// I: the gradient of the stage's input, and in the weight-context slot what W will need.
@@ -253,19 +275,22 @@ class model_stage {
       return;
     }
     real* const leaves = output(grad_in, data.range.first, size);
-    real const* from = input(where, grad_out, gradient_room, data.range.last, size);
     std::byte* const kept = weight_slot(data, where);
-    for (std::size_t index = data.layers.size(); index-- > 0;) {
-      layer_place const& place = data.layers[index];
-      real* const to = index == 0 ? leaves : reinterpret_cast<real*>(kept + place.grad_in);
-      call_backward(where, data, index, in, size,
-                    [&](auto layer, auto const& inner, real const* fed, std::byte* saved) {
-                      decltype(layer)::type::backward_input(inner, fed, from, to, saved, kept + place.kept);
-                    });
-      from = to;
-      where.progress();
-    }
-    send_off(where, leaves, grad_in, data.range.first, size);
+    places const buffers{address(in), address(grad_out), address(grad_in)};
+    call(schedule::op::backward_input, where, data, size, buffers, [&](context_type const& here) {
+      real const* from = input(here, grad_out, gradient_room, data.range.last, size);
+      for (std::size_t index = data.layers.size(); index-- > 0;) {
+        layer_place const& place = data.layers[index];
+        real* const to = index == 0 ? leaves : reinterpret_cast<real*>(kept + place.grad_in);
+        call_backward(here, data, index, in, size,
+                      [&](auto layer, auto const& inner, real const* fed, std::byte* saved) {
+                        decltype(layer)::type::backward_input(inner, fed, from, to, saved, kept + place.kept);
+                      });
+        from = to;
+        here.progress();
+      }
+      send_off(here, leaves, grad_in, data.range.first, size);
+    });
   }
 
   /// W: adds this micro-batch's share to the weight gradients.
@@ -274,17 +299,20 @@ class model_stage {
     if (data.layers.empty()) return;
     extents const size = size_of(where.micro_batch());
     std::byte* const kept = weight_slot(data, where);
-    real const* const arrived = input(where, grad_out, gradient_room, data.range.last, size);
-    for (std::size_t index = data.layers.size(); index-- > 0;) {
-      bool const is_last_here = index + 1 == data.layers.size();
-      real const* const from =
-          is_last_here ? arrived : reinterpret_cast<real const*>(kept + data.layers[index + 1].grad_in);
-      call_backward(where, data, index, in, size,
-                    [&](auto layer, auto const& inner, real const* fed, std::byte* saved) {
-                      decltype(layer)::type::backward_weight(inner, fed, from, saved, kept + data.layers[index].kept);
-                    });
-      where.progress();
-    }
+    places const buffers{address(in), address(grad_out)};
+    call(schedule::op::backward_weight, where, data, size, buffers, [&](context_type const& here) {
+      real const* const arrived = input(here, grad_out, gradient_room, data.range.last, size);
+      for (std::size_t index = data.layers.size(); index-- > 0;) {
+        bool const is_last_here = index + 1 == data.layers.size();
+        real const* const from =
+            is_last_here ? arrived : reinterpret_cast<real const*>(kept + data.layers[index + 1].grad_in);
+        call_backward(here, data, index, in, size,
+                      [&](auto layer, auto const& inner, real const* fed, std::byte* saved) {
+                        decltype(layer)::type::backward_weight(inner, fed, from, saved, kept + data.layers[index].kept);
+                      });
+        here.progress();
+      }
+    });
   }
 
   /// For each entry of `parameters()`, the layer it belongs to.
@@ -340,7 +368,6 @@ class model_stage {
 
  private:
   using bytes = Kokkos::View<std::byte*, memory_space>;
-  using token_view = Kokkos::View<std::int32_t*, memory_space>;
   using sum_view = Kokkos::View<double*, memory_space>;
 
   /// Where a layer's things lie in its stage's slots, in bytes from the slot's begin.
@@ -356,6 +383,7 @@ class model_stage {
 
   struct stage_data {
     bool is_mine = false;
+    bool reads_tokens = false;  ///< or the loss scale: has an embedding or the head
     topology::layer_range range{};
     std::vector<layer_place> layers;
     std::size_t activation_bytes = 0;
@@ -440,6 +468,7 @@ class model_stage {
         using layer = typename decltype(tag)::type;
         has_embedding_ = has_embedding_ || layer::is_first;
         has_head_ = has_head_ || layer::is_last;
+        data.reads_tokens = data.reads_tokens || layer::is_first || layer::is_last;
         place.saved = saved.used();
         static_cast<void>(
             saved.take<std::byte>(static_cast<std::int64_t>(layer::template saved_bytes<real>(largest_))));
@@ -514,17 +543,33 @@ class model_stage {
                     "; check how the text was made into tokens");
   }
 
-  [[nodiscard]] static std::size_t tokens_of(token_batch const& batch) {
-    return static_cast<std::size_t>(batch.sequences) * static_cast<std::size_t>(batch.sequence_length);
+  void fill_tokens(std::size_t index) {
+    auto const [which, micro_batch] = place_of(static_cast<int>(index));
+    token_batch const& batch = batches_[which];
+    sequence_range const range = micro_batch_range(batch, micro_batch);
+    std::int64_t const first = static_cast<std::int64_t>(range.first) * batch.sequence_length;
+    std::int64_t const count = static_cast<std::int64_t>(range.count) * batch.sequence_length;
+    if (has_embedding_) sheets_.set_inputs(index, batch.inputs + first, count);
+    if (has_head_) sheets_.set_targets(index, batch.targets + first, count);
   }
-  static void make_room(token_view& to, std::size_t count) {
-    if (to.extent(0) < count) to = execution::allocate<token_view>("weft::tokens", count, Kokkos::WithoutInitializing);
+  void send_sheets(Space const& space) {
+    std::size_t const count = batches_.size() * static_cast<std::size_t>(batches_[0].micro_batches);
+    for (std::size_t index = 0; index < count; ++index) {
+      auto const [which, micro_batch] = place_of(static_cast<int>(index));
+      token_batch const& batch = batches_[which];
+      sheets_.set_values(
+          index,
+          call_values::make(keys_of(batch, micro_batch, 0),
+                            batch.counted_tokens > 0 ? loss_scale_ / static_cast<double>(batch.counted_tokens) : 0.0));
+    }
+    has_old_scale_ = false;
+    sheets_.upload(space);
   }
-  void upload(token_view const& to, std::int32_t const* from, std::size_t first, std::size_t count) const {
-    if (count == 0) return;
-    using device_part = Kokkos::View<std::int32_t*, memory_space, Kokkos::MemoryUnmanaged>;
-    using host_part = Kokkos::View<std::int32_t const*, Kokkos::HostSpace, Kokkos::MemoryUnmanaged>;
-    Kokkos::deep_copy(space_, device_part(to.data() + first, count), host_part(from, count));
+
+  /// Of one layer in a call.
+  [[nodiscard]] dropout_keys keys_of(token_batch const& batch, int micro_batch, int layer) const {
+    return {batch.training ? dropout_rate_ : 0.0, batch.seed, batch.step,
+            batch.first_sequence + micro_batch_range(batch, micro_batch).first, layer};
   }
 
   stage_data& begin_call(context_type const& where) {
@@ -538,6 +583,12 @@ class model_stage {
                       std::to_string(where.stage()) + " does not exist; call prepare with the program's slots",
                   {.stage = where.stage(), .micro_batch = where.micro_batch()});
     blas_.bind(where.space());
+    if (has_old_scale_) {
+      execution::fence(where.space(), "weft::sheets");  // what was sent last may be on its way
+      send_sheets(where.space());
+    }
+    if (data.reads_tokens || dropout_rate_ > 0.0)
+      sheets_.take(where.space(), static_cast<std::size_t>(where.micro_batch()), data.reads_tokens);
     return data;
   }
 
@@ -555,13 +606,53 @@ class model_stage {
     return {micro_batch_range(batches_[batch], inner).count, batches_[batch].sequence_length};
   }
 
+  /// Of what crosses the stage's edges in one call; 0 where there is nothing.
+  using places = std::array<std::uint64_t, 3>;
+  template <class Address>
+  static std::uint64_t number_of(Address const* address) {
+    return reinterpret_cast<std::uintptr_t>(address);
+  }
+  static std::uint64_t address(views const& side) {
+    return side.empty() ? 0 : number_of(side[0].template view<wire>(0).data());
+  }
+
+  /// Lets `queue(context)` launch one call's kernels, or replays what it launched before. The key has all that their
+  /// arguments depend on: tokens, sample, step and loss scale are on the call's sheet. A call is recorded without
+  /// messages moving in its midst; a replay needs none, since the host is free at once.
+  template <class Queue>
+  void call(schedule::op what, context_type const& where, stage_data const& data, extents size, places const& crossing,
+            Queue const& queue) {
+    if (!graphs_.is_enabled()) return queue(where);
+    auto const [which, micro_batch] = place_of(where.micro_batch());
+    token_batch const& batch = batches_[which];
+    int const group = accumulator_of(batch, micro_batch);
+    auto const& entries = store_.entries();
+    key_.clear();
+    for (int const number : {static_cast<int>(what), where.stage(), where.slot(), where.weight_slot(), group,
+                             size.sequences_per_micro_batch, size.sequence_length})
+      key_.push_back(static_cast<std::uint64_t>(number));
+    key_.push_back(std::bit_cast<std::uint64_t>(batch.training ? dropout_rate_ : 0.0));
+    for (std::uint64_t const each : crossing) key_.push_back(each);
+    for (bytes const& each : {data.activations, data.weight_contexts, both_halves_})
+      key_.push_back(number_of(each.data()));
+    for (auto const& each : rooms_) key_.push_back(number_of(each.data()));
+    for (layer_place const& place : data.layers)  // a tied value has versions of its own
+      for (int index = 0; index < place.entries; ++index)
+        key_.push_back(number_of(
+            store_.compute_value(entries[static_cast<std::size_t>(place.first_entry + index)], where.weights_age())
+                .data()));
+    graphs_.run(where.space(), key_, [&](bool records) {
+      if (!records) return queue(where);
+      context_type calm(where.space(), nullptr);
+      calm.set(where.stage(), where.micro_batch(), where.slot(), where.weight_slot(), where.weights_age());
+      queue(calm);
+    });
+  }
+
   layer_context<real, Space> make_context(context_type const& where, stage_data const&, layer_place const& place,
                                           extents size) {
     auto const [which, micro_batch] = place_of(where.micro_batch());
     token_batch const& batch = batches_[which];
-    sequence_range const range = micro_batch_range(batch, micro_batch);
-    std::int64_t const first_token =
-        first_token_[which] + static_cast<std::int64_t>(range.first) * batch.sequence_length;
     layer_context<real, Space> made{.stage = where,
                                     .blas = blas_,
                                     .size = size,
@@ -575,21 +666,20 @@ class model_stage {
       made.parameters.value[index] = store_.compute_value(entry, where.weights_age()).data();
       made.parameters.gradient[index] = store_.gradient(entry, group).data();
     }
-    if (has_embedding_) made.inputs = inputs_.data() + first_token;
+    if (has_embedding_) made.inputs = sheets_.inputs();
     if (has_head_) {
-      made.targets = targets_.data() + first_token;
-      made.loss_sum = loss_sums_.data() + where.micro_batch();
+      made.targets = sheets_.targets();
+      made.loss_sum = sheets_.loss();
     }
-    made.gradient_scale = batch.counted_tokens > 0 ? loss_scale_ / static_cast<double>(batch.counted_tokens) : 0.0;
-    made.dropout = {batch.training ? dropout_rate_ : 0.0, batch.seed, batch.step, batch.first_sequence + range.first,
-                    place.number};
+    made.now = sheets_.values();
+    made.dropout = keys_of(batch, micro_batch, place.number);
     return made;
   }
 
   /// What both halves of backward need of one layer: its input (the stage's, or its predecessor's output) and what F
   /// kept.
   template <class Call>
-  void call_backward(context_type& where, stage_data& data, std::size_t index, views const& in, extents size,
+  void call_backward(context_type const& where, stage_data& data, std::size_t index, views const& in, extents size,
                      Call const& call) {
     std::byte* const slot = data.activations.data() + data.activation_bytes * static_cast<std::size_t>(where.slot());
     layer_place const& place = data.layers[index];
@@ -686,14 +776,15 @@ class model_stage {
   bytes workspace_;
   bytes both_halves_;  ///< of B: two gradients between layers, and one layer's weight context
   std::size_t both_halves_bytes_ = 0;
-  token_view inputs_;
-  token_view targets_;
+  call_sheets<Space> sheets_;
+  bool has_old_scale_ = false;  ///< on the sheets that were sent
   sum_view loss_sums_;
   decltype(Kokkos::create_mirror_view(std::declval<sum_view const&>())) loss_sums_host_;
   std::vector<double> host_sums_;
   std::vector<token_batch> batches_{token_batch{}};  ///< of the program that is played
-  std::vector<std::int64_t> first_token_{0};
   last_forward last_forward_;
+  execution::call_graphs<Space> graphs_;
+  typename execution::call_graphs<Space>::key key_;  ///< of the call under way; here, so that it allocates once
   double dropout_rate_ = 0.0;
   double loss_scale_ = 1.0;
   Kokkos::View<real*, memory_space> rooms_[3];  ///< of what the wire has in another type

@@ -3,12 +3,16 @@
 #pragma once
 
 #include <weft/config.hpp>
+#include <weft/execution/allocate.hpp>
+#include <weft/execution/kokkos.hpp>
 
 #include <Kokkos_Core.hpp>
 
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <type_traits>
+#include <utility>
 
 namespace weft::inline v1::train {
 
@@ -20,27 +24,72 @@ struct adamw {
   double weight_decay = 0.1;  ///< on parameters whose descriptor says `decay`
 };
 
+/// What changes from step to step. The kernel reads it from the execution space's memory, so that its arguments stay.
+template <class Real>
+struct adamw_values {
+  Real learning_rate;
+  Real scale;        ///< of the gradient: clipping, and the loss scale taken off
+  Real correction1;  ///< 1 / (1 - beta^t)
+  Real correction2;
+
+  /// `step` counts from 1.
+  static adamw_values make(adamw const& options, double learning_rate, std::int64_t step, double scale) {
+    return {static_cast<Real>(learning_rate), static_cast<Real>(scale),
+            static_cast<Real>(1.0 / (1.0 - std::pow(options.beta1, static_cast<double>(step)))),
+            static_cast<Real>(1.0 / (1.0 - std::pow(options.beta2, static_cast<double>(step))))};
+  }
+};
+
+/// Where they lie, at addresses that never change.
+template <class Real, class Space>
+class adamw_places {
+ public:
+  explicit adamw_places(std::size_t count = 1)
+      : there_(execution::allocate<view>("weft::step_values", count)),
+        here_(Kokkos::create_mirror_view(there_)) {}
+
+  /// Queues on `space`, and reads host memory later: fence `space` before the same place is set again.
+  void set(Space const& space, std::size_t place, adamw_values<Real> const& values) {
+    here_(place) = values;
+    if constexpr (!execution::is_host_space<Space>) {
+      auto const one = std::make_pair(place, place + 1);
+      Kokkos::deep_copy(space, Kokkos::subview(there_, one), Kokkos::subview(here_, one));
+    }
+  }
+  [[nodiscard]] adamw_values<Real> const* at(std::size_t place) const { return there_.data() + place; }
+
+ private:
+  using view = Kokkos::View<adamw_values<Real>*, typename Space::memory_space>;
+  view there_;
+  decltype(Kokkos::create_mirror_view(std::declval<view const&>())) here_;
+};
+
 /// One parameter tensor: reads state (w, m, v) and gradient, writes the next state into its other slot, so that a step
-/// can be taken back exactly. `scale` multiplies the gradient (clipping).
-template <class Real, class View, class Copy>
+/// can be taken back exactly.
+template <class Real, class Copy>
 struct adamw_kernel {
-  View value, first, second, gradient;
-  View next_value, next_first, next_second;
-  Copy next_copy;  ///< of next_value in the type that layers compute in; next_value itself where that is its own
-  Real learning_rate, beta1, beta2, epsilon, decay, scale;
-  Real correction1, correction2;  ///< 1 / (1 - beta^t)
+  static constexpr char const* label = "weft::adamw";
+  Real const* value;
+  Real const* first;
+  Real const* second;
+  Real const* gradient;
+  Real* next_value;
+  Real* next_first;
+  Real* next_second;
+  Copy* next_copy;  ///< of next_value in the type that layers compute in; next_value itself where that is its own
+  Real beta1, beta2, epsilon, decay;
+  adamw_values<Real> const* now;
 
   KOKKOS_INLINE_FUNCTION void operator()(std::int64_t index) const {
-    Real const grad = gradient(index) * scale;
-    Real const mean = beta1 * first(index) + (Real(1) - beta1) * grad;
-    Real const square = beta2 * second(index) + (Real(1) - beta2) * grad * grad;
-    Real const update = (mean * correction1) / (root(square * correction2) + epsilon);
-    next_first(index) = mean;
-    next_second(index) = square;
-    Real const next = value(index) - learning_rate * (update + decay * value(index));
-    next_value(index) = next;
-    if constexpr (!std::is_same_v<Copy, View>)
-      next_copy(index) = static_cast<typename Copy::non_const_value_type>(next);
+    Real const grad = gradient[index] * now->scale;
+    Real const mean = beta1 * first[index] + (Real(1) - beta1) * grad;
+    Real const square = beta2 * second[index] + (Real(1) - beta2) * grad * grad;
+    Real const update = (mean * now->correction1) / (root(square * now->correction2) + epsilon);
+    next_first[index] = mean;
+    next_second[index] = square;
+    Real const next = value[index] - now->learning_rate * (update + decay * value[index]);
+    next_value[index] = next;
+    if constexpr (!std::is_same_v<Copy, Real>) next_copy[index] = static_cast<Copy>(next);
   }
 
  private:
@@ -48,33 +97,28 @@ struct adamw_kernel {
   KOKKOS_INLINE_FUNCTION static double root(double x) { return ::sqrt(x); }
 };
 
-/// Launches one AdamW step on one tensor. `step` counts from 1. Does not communicate, does not fence.
-template <class Space, class View, class Copy>
-void adamw_step(Space const& space, adamw const& options, double learning_rate, std::int64_t step, double scale,
-                bool decays, View const& value, View const& first, View const& second, View const& gradient,
-                View const& next_value, View const& next_first, View const& next_second, Copy const& next_copy) {
-  using real = typename View::non_const_value_type;
-  adamw_kernel<real, View, Copy> const kernel{
-      value,
-      first,
-      second,
-      gradient,
-      next_value,
-      next_first,
-      next_second,
-      next_copy,
-      static_cast<real>(learning_rate),
-      static_cast<real>(options.beta1),
-      static_cast<real>(options.beta2),
-      static_cast<real>(options.epsilon),
-      static_cast<real>(decays ? options.weight_decay : 0.0),
-      static_cast<real>(scale),
-      static_cast<real>(1.0 / (1.0 - std::pow(options.beta1, static_cast<double>(step)))),
-      static_cast<real>(1.0 / (1.0 - std::pow(options.beta2, static_cast<double>(step))))};
-  Kokkos::parallel_for(
-      "weft::adamw",
-      Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, static_cast<std::int64_t>(value.extent(0))),
-      kernel);
+/// Launches one AdamW step on one tensor, with what lies at `now` in Space's memory. Does not communicate, does not
+/// fence.
+template <class Space, class Real, class View, class Copy>
+void adamw_step(Space const& space, adamw const& options, adamw_values<Real> const* now, bool decays, View const& value,
+                View const& first, View const& second, View const& gradient, View const& next_value,
+                View const& next_first, View const& next_second, Copy const& next_copy) {
+  static_assert(std::is_same_v<Real, typename View::non_const_value_type>);
+  adamw_kernel<Real, typename Copy::non_const_value_type> const kernel{
+      value.data(),
+      first.data(),
+      second.data(),
+      gradient.data(),
+      next_value.data(),
+      next_first.data(),
+      next_second.data(),
+      next_copy.data(),
+      static_cast<Real>(options.beta1),
+      static_cast<Real>(options.beta2),
+      static_cast<Real>(options.epsilon),
+      static_cast<Real>(decays ? options.weight_decay : 0.0),
+      now};
+  execution::for_each(space, static_cast<std::int64_t>(value.extent(0)), kernel);
 }
 
 }  // namespace weft::inline v1::train

@@ -217,6 +217,7 @@ class asynchronous_trainer {
     stage_->set_loss_scale(options_.scaling.first);
     stage_->model().set_dropout(options_.dropout);
     stage_->model().set_math_mode(options_.products);
+    stage_->model().set_capture(options_.capture);
   }
 
   /// Throws where the table is not one that this trainer understands.

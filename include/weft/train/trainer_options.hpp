@@ -47,6 +47,7 @@ struct trainer_options {
   loss_scaling scaling{};                            ///< of the loss; dynamic where gradients are float16
   blas::math_mode products = blas::math_mode::full;  ///< of floats, on devices
   double deadline = 300.0;                           ///< seconds that one wait may take
+  bool capture = false;                              ///< devices replay recorded calls (docs/devices.md); same bits
   bool record_times = false;                         ///< keep when every action of the last step ran
   std::vector<topology::layer_range> partition{};    ///< layers of each stage; empty: balanced by cost
   rank_capacities capacities{};                      ///< of pipeline ranks that are not alike; read to balance

@@ -8,6 +8,7 @@
 
 #include <weft/config.hpp>
 #include <weft/error.hpp>
+#include <weft/execution/graph.hpp>
 #include <weft/execution/kokkos.hpp>
 #include <weft/execution/reduce.hpp>
 #include <weft/model/model_stage.hpp>
@@ -65,8 +66,7 @@ class training_stage {
         deadline_(deadline),
         lock_while_building_(door_.launch_lock()),
         model_(layers, stages_of(graph, door_.rank()), extents, seed, Space{}, gradient_groups),
-        reduction_(model_.parameters(), model_.layer_of_entry(), ranks.holders_of_stage(), reduction, deadline,
-                   ranks.sums_in_place()) {
+        reduction_(model_.parameters(), model_.layer_of_entry(), ranks.holders_of_stage(), reduction, deadline) {
     own_stages_ = stages_of(graph, door_.rank());
     lay_out_blocks(layers);
     find_tied(layers, graph);
@@ -189,22 +189,28 @@ class training_stage {
     if (factor_ == 0.0) return;
     double const scale = factor_ / update_.loss_scale;
     auto const lock = door_.launch_lock();
-    for (auto const& entry : store().entries()) {
-      if (entry.stage != stage || entry.owner >= 0) continue;  // a tied value is its first site's, and so is its STEP
-      if (entry.descriptor.frozen) {
-        store().keep(space_, entry);
-        continue;
-      }
-      adamw_step(space_, optimizer_, update_.learning_rate, update_.optimizer_step, scale, entry.descriptor.decay,
-                 store().value(entry), store().first_moment(entry), store().second_moment(entry),
-                 store().gradient(entry), store().next_value(entry), store().next_first_moment(entry),
-                 store().next_second_moment(entry), store().next_compute_value(entry));
-    }
+    places_.set(space_, 0, step_values::make(optimizer_, update_.learning_rate, update_.optimizer_step, scale));
+    key_.clear();
+    for (auto const& entry : store().entries())
+      if (entry.stage == stage)
+        for (auto const* const address :
+             {store().value(entry).data(), store().first_moment(entry).data(), store().gradient(entry).data()})
+          key_.push_back(reinterpret_cast<std::uintptr_t>(address));
+    if (!key_.empty()) graphs_.run(space_, key_, [&](bool) { queue_step(stage); });
     execution::fence(space_, "weft::step");
   }
 
   // What the trainer asks.
-  void set_optimizer(adamw const& options) { optimizer_ = options; }
+  void set_optimizer(adamw const& options) {
+    optimizer_ = options;
+    graphs_.forget();
+  }
+
+  /// Whether calls of stages, and STEPs, are recorded and replayed: see trainer_options::capture.
+  void set_capture(bool is_on) {
+    model_.set_capture(is_on);
+    graphs_.enable(is_on);
+  }
 
   /// `how`: checked. Between steps; the next one has the state's scale.
   void set_loss_scale(loss_scaling const& how, loss_scale_state const& state) {
@@ -375,6 +381,21 @@ class training_stage {
     reduction_.start_tied(door_, space_);
   }
 
+  /// Holds the launch lock.
+  void queue_step(int stage) {
+    for (auto const& entry : store().entries()) {
+      if (entry.stage != stage || entry.owner >= 0) continue;  // a tied value is its first site's, and so is its STEP
+      if (entry.descriptor.frozen) {
+        store().keep(space_, entry);
+        continue;
+      }
+      adamw_step(space_, optimizer_, places_.at(0), entry.descriptor.decay, store().value(entry),
+                 store().first_moment(entry), store().second_moment(entry), store().gradient(entry),
+                 store().next_value(entry), store().next_first_moment(entry), store().next_second_moment(entry),
+                 store().next_compute_value(entry));
+    }
+  }
+
   [[nodiscard]] std::size_t stop_place() const { return block_count_ + micro_batches_; }
 
   /// Holds the launch lock.
@@ -444,6 +465,7 @@ class training_stage {
 
   using gradient_view = decltype(std::declval<store_type&>().gradient(std::declval<store_type&>().entries()[0]));
   using tied_type = tied_gradient<gradient_view, Space>;
+  using step_values = adamw_values<typename store_type::weight>;
   using block_storage = Kokkos::View<double*, Kokkos::LayoutRight, typename Space::memory_space>;
 
   replica const& ranks_;
@@ -463,6 +485,9 @@ class training_stage {
   std::vector<int> counted_stages_;  ///< those whose copy 0 is here: NORM counts no parameter twice
 
   adamw optimizer_;
+  adamw_places<typename store_type::weight, Space> places_;
+  execution::call_graphs<Space> graphs_;  ///< of STEPs
+  typename execution::call_graphs<Space>::key key_;
   struct update {
     double learning_rate = 0.0;
     double clip = 0.0;

@@ -1,0 +1,36 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <weft/config.hpp>
+#include <weft/error.hpp>
+
+#include <string>
+
+namespace weft::inline v1::execution {
+
+/// While it lives, this thread records a call that graph.hpp will play again. What then waits or allocates is refused,
+/// on hosts too: the replay would not do it.
+class recording {
+ public:
+  recording() { depth() += 1; }
+  recording(recording const&) = delete;
+  recording& operator=(recording const&) = delete;
+  ~recording() { depth() -= 1; }
+
+  /// Throws weft::error where this thread records. `does`: a verb; `what`: who, by label.
+  static void refuse(char const* does, char const* what) {
+    if (depth() == 0) return;
+    throw error(std::string("weft::graph: '") + what + "' " + does +
+                " in the midst of a call that is recorded, and no replay would; do it in prepare or begin, or train "
+                "without capture");
+  }
+
+ private:
+  static int& depth() {
+    thread_local int number = 0;
+    return number;
+  }
+};
+
+}  // namespace weft::inline v1::execution
