@@ -15,8 +15,10 @@
 #include <weft/execution/graph.hpp>
 #include <weft/execution/kokkos.hpp>
 #include <weft/execution/lanes.hpp>
+#include <weft/execution/marks.hpp>
 #include <weft/execution/math.hpp>
 #include <weft/execution/math_mode.hpp>
+#include <weft/execution/pinned.hpp>
 #include <weft/execution/random.hpp>
 #include <weft/execution/recording.hpp>
 #include <weft/execution/reduce.hpp>

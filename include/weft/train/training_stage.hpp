@@ -66,7 +66,8 @@ class training_stage {
         deadline_(deadline),
         lock_while_building_(door_.launch_lock()),
         model_(layers, stages_of(graph, door_.rank()), extents, seed, Space{}, gradient_groups),
-        reduction_(model_.parameters(), model_.layer_of_entry(), ranks.holders_of_stage(), reduction, deadline) {
+        reduction_(model_.parameters(), model_.layer_of_entry(), ranks.holders_of_stage(), reduction, deadline,
+                   ranks.sums_in_place()) {
     own_stages_ = stages_of(graph, door_.rank());
     lay_out_blocks(layers);
     find_tied(layers, graph);
