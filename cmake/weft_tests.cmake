@@ -96,7 +96,7 @@ function(weft_add_unit_test program source)
     list(APPEND labels threads)
     add_dependencies(weft_thread_tests ${program})
   endif()
-  set_tests_properties(unit.${name} PROPERTIES LABELS "${labels}" TIMEOUT 300 ENVIRONMENT "${weft_TEST_ENVIRONMENT}")
+  set_tests_properties(unit.${name} PROPERTIES LABELS "${labels}" TIMEOUT 600 ENVIRONMENT "${weft_TEST_ENVIRONMENT}")
 endfunction()
 
 # weft_add_mpi_test(<name> RANKS <n>... [SOURCE <source>] [PROGRAM <target>] [TIMEOUT <seconds>] [ARGS <argument>...])

@@ -24,7 +24,7 @@ struct dropout_keys {
 struct call_values {
   double gradient_scale = 1.0;    ///< 1 / counted tokens of the whole batch, times the loss scale
   std::int64_t first_sample = 0;  ///< of dropout_keys, as are key (seed and the high half of step) and step
-  random::key key;
+  random::key key{};
   std::uint32_t step = 0;
 
   static constexpr call_values make(dropout_keys const& keys, double scale) {
