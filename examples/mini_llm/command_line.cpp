@@ -341,6 +341,9 @@ void add_options(CLI::App& app, option_table& table, options& chosen) {
       "--precision", &options::precision, precision_names,
       "Of activations; sums and weights are floats. tf32: of\nproducts on devices. bf16 and fp16 are programs of\n"
       "their own, mini_llm_bf16 and mini_llm_fp16");
+  app.add_flag("--capture", chosen.capture,
+               "Devices record each stage's calls once and replay them\n(CUDA and HIP graphs); the bits are the same")
+      ->group(table.group());
   table.whole("--seed", &options::seed, std::uint64_t{0}, std::numeric_limits<std::uint64_t>::max(),
               "Of weights, windows, dropout and sample");
 

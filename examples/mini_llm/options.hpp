@@ -79,6 +79,7 @@ struct options {
   std::int64_t warmup = 60;
   double weight_decay = 0.1;
   double clip = 1.0;                                     ///< 0: off
+  bool capture = false;                                  ///< devices replay recorded calls
   precision_kind precision = precision_kind::automatic;  ///< of one program each (numbers.hpp), fp32 and tf32 apart
   std::uint64_t seed = 1;
 

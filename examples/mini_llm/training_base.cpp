@@ -42,6 +42,7 @@ weft::train::trainer_options training_base::trainer_settings() const {
   settings.seed = chosen_.seed;
   settings.dropout = chosen_.dropout;
   if (chosen_.precision == precision_kind::tf32) settings.products = weft::blas::math_mode::tf32;
+  settings.capture = chosen_.capture;
   settings.deadline = chosen_.timeout_seconds;
   settings.record_times = true;
   settings.reduction = weft::collective::all_reduce_choice(chosen_.reduce);

@@ -116,6 +116,10 @@ done | LC_ALL=C sort -u >"$out/names"
 cut -d' ' -f1 "$out/mangled" | LC_ALL=C sort -u | comm -23 - "$out/names" | c++filt >"$out/without_code"
 [ ! -s "$out/without_code" ] || fail "no machine code for $(head -n 1 "$out/without_code")"
 rm -rf "$out"/objects/*.pieces
+# Kokkos passes a functor that is too large for that by constant memory, which the host fills and waits for: such a launch
+# cannot be part of a graph (docs/decisions/0012).
+grep -E 'parallel_launch_(constant|global)_memory.*weft' "$out/mangled" | c++filt >"$out/not_by_arguments" || true
+[ ! -s "$out/not_by_arguments" ] || fail "the functor is too large for a kernel's arguments: $(head -n 1 "$out/not_by_arguments")"
 tabulate <"$out/mangled" >"$out/table_$arch"
 check_none_forgotten "$out/table_$arch"
 check_table "$arch" "$out/table_$arch" "nvcc $("$nvcc" --version | grep -o 'V[0-9.]*$'), Kokkos ${version:-?}"

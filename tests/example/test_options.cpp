@@ -59,6 +59,7 @@ TEST_CASE("every option reaches its member") {
       "--recompute full "
       "--door device_aware --chunk-bytes 65536 --channels 2 "
       "--transport in-process --ranks 3 --plan --timeout 1.5 --batch 6 --seq 7 --steps 8 --lr 1e-4 --warmup 2 "
+      "--capture "
       "--weight-decay 0 "
       "--clip 0.5 --seed 18446744073709551615 --out o --log-every 9 --eval-every 0 --eval-batches 11 --save-every 12 "
       "--resume f --sample-bytes 13 --prompt p --temperature 0 --top-k 14");
@@ -82,6 +83,8 @@ TEST_CASE("every option reaches its member") {
   CHECK(all.steps == 8);
   CHECK(all.learning_rate == 1e-4);
   CHECK(all.warmup == 2);
+  CHECK(all.capture);
+  CHECK_FALSE(parsed("").capture);
   CHECK(all.weight_decay == 0.0);
   CHECK(all.clip == 0.5);
   CHECK(all.seed == ~std::uint64_t{0});

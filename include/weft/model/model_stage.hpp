@@ -633,8 +633,9 @@ class model_stage {
       key_.push_back(static_cast<std::uint64_t>(number));
     key_.push_back(std::bit_cast<std::uint64_t>(batch.training ? dropout_rate_ : 0.0));
     for (std::uint64_t const each : crossing) key_.push_back(each);
-    for (bytes const& each : {data.activations, data.weight_contexts, both_halves_})
-      key_.push_back(number_of(each.data()));
+    key_.push_back(number_of(data.activations.data()));
+    key_.push_back(number_of(data.weight_contexts.data()));
+    key_.push_back(number_of(both_halves_.data()));
     for (auto const& each : rooms_) key_.push_back(number_of(each.data()));
     for (layer_place const& place : data.layers)  // a tied value has versions of its own
       for (int index = 0; index < place.entries; ++index)

@@ -192,11 +192,11 @@ class training_stage {
     auto const lock = door_.launch_lock();
     places_.set(space_, 0, step_values::make(optimizer_, update_.learning_rate, update_.optimizer_step, scale));
     key_.clear();
-    for (auto const& entry : store().entries())
-      if (entry.stage == stage)
-        for (auto const* const address :
-             {store().value(entry).data(), store().first_moment(entry).data(), store().gradient(entry).data()})
-          key_.push_back(reinterpret_cast<std::uintptr_t>(address));
+    for (auto const& entry : store().entries()) {
+      if (entry.stage != stage) continue;
+      key_.push_back(reinterpret_cast<std::uintptr_t>(store().value(entry).data()));
+      key_.push_back(reinterpret_cast<std::uintptr_t>(store().first_moment(entry).data()));
+    }
     if (!key_.empty()) graphs_.run(space_, key_, [&](bool) { queue_step(stage); });
     execution::fence(space_, "weft::step");
   }

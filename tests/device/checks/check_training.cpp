@@ -29,7 +29,7 @@ namespace {
 using device_checks::gpt2;
 using device_checks::space;
 
-constexpr int steps = 4;
+constexpr int steps = 5;  // of which, with two versions of the weights, the last one replays calls alone
 constexpr int micro_batches = 3;
 constexpr int sequences = 7;  // does not divide by the micro-batches
 
@@ -41,17 +41,18 @@ struct outcome {
   friend bool operator==(outcome const&, outcome const&) = default;
 };
 
-weft::train::trainer_options options() {
+weft::train::trainer_options options(bool captures) {
   weft::train::trainer_options result;
   result.extents = {(sequences + micro_batches - 1) / micro_batches, gpt2::positions};
   result.learning_rate = {1e-2, 2, 8, 0.1};
   result.seed = 5;
   result.dropout = 0.1;
   result.deadline = 120.0;
+  result.capture = captures;
   return result;
 }
 
-enum class way { plain, staged };
+enum class way { plain, staged, captured };
 
 template <class Schedule, class Real = float>
 outcome<Real> train(int ranks, way how = way::plain, int data_ranks = 1) {
@@ -62,7 +63,7 @@ outcome<Real> train(int ranks, way how = way::plain, int data_ranks = 1) {
     weft::transport::endpoint& door = how == way::staged ? static_cast<weft::transport::endpoint&>(staged) : inner;
     weft::train::trainer<gpt2, Real, space> trainer(
         weft::schedule::make_program<Schedule>(ranks, micro_batches, {.reduce_over_data = data_ranks > 1}), door,
-        options());
+        options(how == way::captured));
     for (int step = 0; step < steps; ++step) {
       token_source const batch(gpt2::vocabulary, sequences, gpt2::positions, static_cast<unsigned>(step));
       auto const done = trainer.step(batch.view(micro_batches, static_cast<std::uint64_t>(step)));
@@ -101,6 +102,13 @@ TEST_CASE("device training: gradients that are summed on the device have the bit
   auto const mirrored = train<weft::schedule::serial>(1, way::plain, 2);
   CHECK(train<weft::schedule::serial>(1, way::staged, 2) == mirrored);
   CHECK(train<weft::schedule::one_f_one_b>(2, way::staged, 3) == train<weft::schedule::serial>(1, way::plain, 3));
+}
+
+TEST_CASE("device training: recorded and replayed calls have the bits of calls that run") {
+  auto const plain = train<weft::schedule::serial>(1);
+  CHECK(train<weft::schedule::serial>(1, way::captured) == plain);
+  CHECK(train<weft::schedule::one_f_one_b>(2, way::captured) == plain);
+  CHECK(train<weft::schedule::zero_bubble_h1>(3, way::captured) == plain);
 }
 
 TEST_CASE("device training: in double") {
