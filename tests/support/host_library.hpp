@@ -25,7 +25,7 @@ namespace weft_test {
 /// which the first one runs; a message moves once both of its ends are in groups that run, the k-th send of a pair
 /// meeting its k-th receive; a group ends as a whole. Where NCCL would stand still for ever (ranks whose running groups
 /// wait for what stands behind another one's running group, in a circle), or move what was not meant (sizes that
-/// differ), it says so on every rank.
+/// differ), it says so on every rank. A sum stands in the queue as a group does, and runs once every rank runs one.
 class host_ranks {
  public:
   struct message {
@@ -34,6 +34,8 @@ class host_ranks {
     int peer = -1;
     bool is_send = false;
     bool is_done = false;
+    bool is_sum = false;  ///< then alone in its group; `bytes` are elements
+    weft::transport::summand type = weft::transport::summand::f32;
   };
   using group = std::vector<message>;
 
@@ -96,7 +98,8 @@ class host_ranks {
     auto& stream = streams_[static_cast<std::size_t>(mine.peer)];
     if (stream.empty()) return nullptr;
     for (message& each : stream.front())
-      if (!each.is_done && each.is_send != mine.is_send && each.peer == static_cast<int>(rank)) return &each;
+      if (!each.is_done && !each.is_sum && each.is_send != mine.is_send && each.peer == static_cast<int>(rank))
+        return &each;
     return nullptr;
   }
 
@@ -107,8 +110,12 @@ class host_ranks {
       for (std::size_t rank = 0; rank < streams_.size(); ++rank) {
         if (streams_[rank].empty()) continue;
         bool is_through = true;
+        if (runs_sum(rank)) {
+          if (!streams_[rank].front().front().is_done && !sum()) return;
+          is_through = streams_[rank].front().front().is_done;
+        }
         for (message& each : streams_[rank].front()) {
-          if (each.is_done) continue;
+          if (each.is_done || each.is_sum) continue;
           message* const other = is_first_of_its_kind(each, rank) ? other_end(each, rank) : nullptr;
           if (other == nullptr) {
             is_through = false;
@@ -126,9 +133,46 @@ class host_ranks {
     find_circle();
   }
 
+  bool runs_sum(std::size_t rank) const { return !streams_[rank].empty() && streams_[rank].front().front().is_sum; }
+
+  /// If all ranks run one: adds from the last rank down, as no step list of weft's does. False where they differ.
+  bool sum() {
+    for (std::size_t rank = 0; rank < streams_.size(); ++rank)
+      if (!runs_sum(rank) || streams_[rank].front().front().is_done) return true;
+    message const& first = streams_[0].front().front();
+    for (std::size_t rank = 1; rank < streams_.size(); ++rank) {
+      message const& other = streams_[rank].front().front();
+      if (other.bytes == first.bytes && other.type == first.type) continue;
+      problem_ = "rank 0 sums " + std::to_string(first.bytes) + " elements where rank " + std::to_string(rank) +
+                 " sums " + std::to_string(other.bytes);
+      return false;
+    }
+    if (first.type == weft::transport::summand::f32)
+      add<float>(first.bytes);
+    else
+      add<double>(first.bytes);
+    return true;
+  }
+  template <class Number>
+  void add(std::size_t count) {
+    std::vector<Number> total(count);
+    for (std::size_t rank = streams_.size(); rank-- > 0;) {
+      message& each = streams_[rank].front().front();
+      guarded_memory::opened const open(each.data);
+      for (std::size_t index = 0; index < count; ++index) total[index] += static_cast<Number const*>(each.data)[index];
+    }
+    for (auto& stream : streams_) {
+      message& each = stream.front().front();
+      guarded_memory::opened const open(each.data);
+      std::memcpy(each.data, total.data(), count * sizeof(Number));
+      each.is_done = true;
+    }
+  }
+
   bool is_first_of_its_kind(message const& mine, std::size_t rank) const {
     for (message const& each : streams_[rank].front())
-      if (!each.is_done && each.is_send == mine.is_send && each.peer == mine.peer) return &each == &mine;
+      if (!each.is_done && !each.is_sum && each.is_send == mine.is_send && each.peer == mine.peer)
+        return &each == &mine;
     return false;
   }
 
@@ -153,8 +197,12 @@ class host_ranks {
     std::vector<std::vector<bool>> waits(count, std::vector<bool>(count));
     for (std::size_t rank = 0; rank < count; ++rank) {
       if (streams_[rank].empty()) continue;
+      if (runs_sum(rank) && !streams_[rank].front().front().is_done)
+        for (std::size_t other = 0; other < count; ++other)
+          if (!streams_[other].empty() && !runs_sum(other)) waits[rank][other] = true;
       for (message& each : streams_[rank].front())
-        if (!each.is_done && !streams_[static_cast<std::size_t>(each.peer)].empty() && other_end(each, rank) == nullptr)
+        if (!each.is_done && !each.is_sum && !streams_[static_cast<std::size_t>(each.peer)].empty() &&
+            other_end(each, rank) == nullptr)
           waits[rank][static_cast<std::size_t>(each.peer)] = true;
     }
     for (std::size_t over = 0; over < count; ++over)
@@ -196,6 +244,7 @@ class host_library {
     int aborts = 0;
     std::size_t left = 0;  ///< groups that had not ended when the rank left
     std::shared_ptr<host_ranks> ranks{};
+    counts* of_another = nullptr;
   };
 
   explicit host_library(counts* told = nullptr) : told_(told) {}
@@ -227,11 +276,15 @@ class host_library {
   void receive(void* data, std::size_t bytes, int peer) { add(data, bytes, peer, false); }
   void end_group() {
     is_open_ = false;
-    turns_ = 0;
-    ++launched_;
-    ranks_->launch(rank_, std::move(open_));
-    open_ = {};
+    launch();
   }
+  void all_reduce(void* data, std::int64_t elements, weft::transport::summand type) {
+    if (is_open_) throw weft::error("host library: a sum inside of a group");
+    open_.push_back({data, static_cast<std::size_t>(elements), -1, false, false, true, type});
+    launch();
+  }
+  /// Not counted, but where there is a count for it.
+  [[nodiscard]] host_library another() const { return host_library(told_ == nullptr ? nullptr : told_->of_another); }
   [[nodiscard]] std::uint64_t mark() const { return launched_; }
   [[nodiscard]] bool is_done(std::uint64_t mark) { return ranks_->ended(rank_) >= mark; }
   void check() {
@@ -246,6 +299,12 @@ class host_library {
   void add(void* data, std::size_t bytes, int peer, bool is_send) {
     if (!is_open_) throw weft::error("host library: a message outside of a group");
     open_.push_back({data, bytes, peer, is_send});
+  }
+  void launch() {
+    turns_ = 0;
+    ++launched_;
+    ranks_->launch(rank_, std::move(open_));
+    open_ = {};
   }
 
   counts* told_;

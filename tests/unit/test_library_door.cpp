@@ -339,6 +339,7 @@ class failing_library : public weft_test::host_library<true> {
     host_library::end_group();
     --watch_->open;
   }
+  [[nodiscard]] failing_library another() const { return {watch_, failing_start_}; }
   void abort() {
     watch_->open_at_abort = watch_->open;
     host_library::abort();

@@ -341,6 +341,41 @@ TEST_CASE("trainer: over a vendor's library, evaluation is lowered for it and ha
   CHECK(evaluated(true) == plain);
 }
 
+TEST_CASE("trainer: gradients summed by a vendor's library: equal replicas, repeatable, near the ring's") {
+  auto const train_by = [&](char const* reduction, bool has_door) {
+    std::vector<double> losses;
+    in_process::run(4, [&](endpoint& world) {
+      auto const make = [] {
+        return weft::schedule::make_program(
+            "1f1b", 2, 3, {.reduce_over_data = true, .receives = weft::schedule::receive_time::at_use});
+      };
+      using library = weft_test::host_library<false>;
+      weft::transport::library_door<library> door(world, make().view(), library());
+      weft::train::trainer_options options;
+      options.extents = {3, length};
+      options.deadline = 20.0;
+      options.compare_replicas_every = 1;
+      options.reduction = weft::collective::all_reduce_choice(reduction);
+      weft::train::trainer<tiny, float, space> trainer(make(), has_door ? static_cast<endpoint&>(door) : world,
+                                                       options);
+      for (int step = 0; step < 3; ++step) {
+        token_source const source(tiny::vocabulary, sequences, length, 1);
+        double const loss = trainer.step(source.view(3, static_cast<std::uint64_t>(step))).loss;
+        if (world.rank() == 0) losses.push_back(loss);
+      }
+    });
+    return losses;
+  };
+  auto const by_ring = train_by("ring", true);
+  auto const by_library = train_by("nccl", true);
+  REQUIRE(by_library.size() == 3);
+  CHECK(by_library[2] < by_library[0]);
+  for (std::size_t step = 0; step < 3; ++step) CHECK(by_library[step] == doctest::Approx(by_ring[step]).epsilon(1e-5));
+  CHECK(train_by("nccl", true) == by_library);
+  CHECK_THROWS_WITH_AS(train_by("nccl", false), doctest::Contains("not all ranks have a door of one vendor's"),
+                       weft::error);
+}
+
 TEST_CASE("trainer: a plan brings its partition and its memory limit") {
   using split = weft::plan<weft::schedule::one_f_one_b, weft::pipeline_ranks<2>, weft::micro_batches<3>,
                            weft::stage_layers<2, 5>>;

@@ -33,6 +33,15 @@ struct library {
   static constexpr char const* name = library_all_reduce_name;
 };
 
+/// The all-reduce of a device vendor's library: NCCL's, or RCCL's under the same name.
+inline constexpr char const* device_library_all_reduce_name = "nccl";
+
+/// As a policy of a plan: for ranks of one vendor, over a door of its library. Equal on all ranks, in an order of
+/// additions that the library chooses by topology, size and version.
+struct device_library {
+  static constexpr char const* name = device_library_all_reduce_name;
+};
+
 }  // namespace weft::inline v1::collective
 
 namespace weft::inline v1::detail {
@@ -41,8 +50,9 @@ namespace weft::inline v1::detail {
   std::string names;
   for (char const* const each : collective::all_reduce_names) names += std::string(each) + ", ";
   throw error("weft::collective: there is no all-reduce \"" + std::string(name) + "\"; choose one of " + names +
-              "hierarchical:G (groups of G ranks), hierarchical:0,0,1 (the group of each rank) and " +
-              collective::library_all_reduce_name + " (the MPI library's own, over MPI alone)");
+              "hierarchical:G (groups of G ranks), hierarchical:0,0,1 (the group of each rank), " +
+              collective::library_all_reduce_name + " (the MPI library's own, over MPI alone) and " +
+              collective::device_library_all_reduce_name + " (the device vendor's library's, over its door alone)");
 }
 
 /// G of "hierarchical:G", 0 of "hierarchical", -1 of anything else.
@@ -94,14 +104,14 @@ inline step_list make_all_reduce(std::string_view name, int ranks) {
                 std::to_string(groups.size()) + " ranks, and there are " + std::to_string(ranks) +
                 "; name each rank's group");
   }
-  if (name == library_all_reduce_name)
-    throw error("weft::collective: \"" + std::string(name) +
-                "\" is the MPI library's own all-reduce and has no step list; choose another one where the order of "
-                "additions must be known");
+  if (name == library_all_reduce_name || name == device_library_all_reduce_name)
+    throw error("weft::collective: \"" + std::string(name) + "\" is the " +
+                (name == library_all_reduce_name ? "MPI library's own" : "device vendor's library's") +
+                " all-reduce and has no step list; choose another one where the order of additions must be known");
   detail::refuse_all_reduce(name);
 }
 
-/// How sums over ranks are to be made: one of weft's step lists, or the library. A name that was checked.
+/// How sums over ranks are to be made: one of weft's step lists, or a library. A name that was checked.
 class all_reduce_choice {
  public:
   all_reduce_choice() = default;
@@ -122,7 +132,9 @@ class all_reduce_choice {
   }
 
   [[nodiscard]] std::string const& name() const { return name_; }
-  [[nodiscard]] bool is_library() const { return name_ == library_all_reduce_name; }
+  /// MPI's, or the device vendor's.
+  [[nodiscard]] bool is_library() const { return name_ == library_all_reduce_name || is_device_library(); }
+  [[nodiscard]] bool is_device_library() const { return name_ == device_library_all_reduce_name; }
 
   /// Throws where `is_library()`: the library's order of additions is its own affair.
   [[nodiscard]] step_list list(int ranks) const {

@@ -108,9 +108,10 @@ struct settings {
       copies_must_be_of_one_vendor<(between_copies.one < 0), between_copies.one, between_copies.other>::value);
   static_assert(count<is_held_to, Policies...> <= 1, "weft::plan: two send models are given; keep one");
   static_assert(count<is_reduction, Policies...> <= 1, "weft::plan: reduce_gradients is given twice; keep one");
-  static_assert(collective_policy<reduction> || std::is_same_v<reduction, collective::library>,
+  static_assert(collective_policy<reduction> || std::is_same_v<reduction, collective::library> ||
+                    std::is_same_v<reduction, collective::device_library>,
                 "weft::plan: reduce_gradients names no collective policy; use one such as weft::collective::ring (see "
-                "concepts/collective_policy.hpp), or weft::collective::library");
+                "concepts/collective_policy.hpp), or weft::collective::library or device_library");
 
   static_assert(count<is_reduction, Policies...> == 0 || mesh::template has_axis<data_axis>() ||
                     placement_copies<schedule> > 1,

@@ -69,7 +69,8 @@ struct allow_mixed {
   static constexpr bool holds = (std::is_same_v<Tag, Tags> || ...);
 };
 
-/// How gradients are summed over the data axis: one of the policies of collective/, or `collective::library`. The ring
+/// How gradients are summed over the data axis: one of the policies of collective/, or `collective::library` or
+/// `device_library`. The ring
 /// where nothing is said.
 template <class Policy>
 struct reduce_gradients {

@@ -39,7 +39,7 @@ namespace weft::inline v1::train {
 ///
 /// On a device, messages go from and into the accumulators and a kernel adds them (`in_place`, where every door between
 /// the ranks hands bodies over: transport/bodies_in_place.hpp), or by way of pinned mirrors, which the host adds: the
-/// same bits.
+/// same bits. The device vendor's library sums the accumulators itself.
 template <class Store, class Space>
 class gradient_reduction {
  public:
@@ -54,6 +54,7 @@ class gradient_reduction {
       : store_(store),
         holders_(holders),
         deadline_(deadline),
+        is_library_(policy.is_device_library()),
         in_place_(in_place && is_shared()) {
     groups_ = store.gradient_groups();
     if (!is_shared() && groups_ == 1) return;
@@ -157,7 +158,7 @@ class gradient_reduction {
   };
 
   [[nodiscard]] bool is_shared() const { return !holders_.empty(); }
-  [[nodiscard]] bool has_mirrors() const { return !is_host && !in_place_; }
+  [[nodiscard]] bool has_mirrors() const { return !is_host && !in_place_ && !is_library_; }
 
   /// Does not instantiate what hosts have no use for.
   template <class Bucket, class Function>
@@ -279,6 +280,7 @@ class gradient_reduction {
   Store const& store_;
   std::vector<transport::endpoint*> holders_;
   double deadline_;
+  bool is_library_;  ///< the device vendor's, which takes the accumulators themselves
   bool in_place_;
   std::optional<Space> adds_;  ///< kernels that add what has come, beside those that compute
   int groups_ = 1;

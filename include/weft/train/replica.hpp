@@ -25,10 +25,10 @@ namespace weft::inline v1::train {
 class replica {
  public:
   /// `graph`: of one pipeline. Does not communicate, unless `with_library`: then it is collective among the ranks that
-  /// hold the same stages, and so is destruction. Throws where copies of a stage are on ranks that do not otherwise
-  /// hold the same stages.
+  /// hold the same stages, and so is destruction. `device_memory`: see make_subgroup. Throws where copies of a stage
+  /// are on ranks that do not otherwise hold the same stages.
   replica(transport::endpoint& world, topology::mesh_shape const& shape, bool with_library,
-          topology::stage_graph_view const& graph)
+          topology::stage_graph_view const& graph, std::string_view device_memory = {})
       : world_(world),
         index_(topology::coordinate_of<topology::data>(shape, world.rank())),
         count_(topology::extent_of<topology::data>(shape)),
@@ -44,13 +44,14 @@ class replica {
       auto& door = holders_of_stage_[static_cast<std::size_t>(stage)];
       // Without copies, the same ranks in the same order for every stage.
       if (copies_ > 1 || holders_.empty())
-        holders_.push_back(transport::make_subgroup(world, members(shape, ranks, graph, stage), with_library));
+        holders_.push_back(
+            transport::make_subgroup(world, members(shape, ranks, graph, stage), with_library, device_memory));
       door = holders_.back().get();
     }
     // A rank without a stage still belongs to the line of ranks that are compared.
     if (holders_.empty())
-      holders_.push_back(
-          transport::make_subgroup(world, topology::ranks_along<topology::data>(shape, world.rank()), with_library));
+      holders_.push_back(transport::make_subgroup(world, topology::ranks_along<topology::data>(shape, world.rank()),
+                                                  with_library, device_memory));
   }
 
   [[nodiscard]] transport::endpoint& world() const { return world_; }

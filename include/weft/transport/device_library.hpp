@@ -3,6 +3,7 @@
 #pragma once
 
 #include <weft/config.hpp>
+#include <weft/transport/endpoint.hpp>
 
 #include <concepts>
 #include <cstddef>
@@ -20,12 +21,15 @@ namespace weft::inline v1::transport {
 /// * within a pair of ranks, the k-th send of one meets the k-th receive of the other, and both have the same size;
 /// * a group moves once the groups that hold the other ends of its messages have begun, too.
 ///
+/// * sums of one communicator begin in the order of their launches, the same on all of its ranks, which all end with
+///   the same bits. In which order one adds is the library's affair.
+///
 /// No call waits for other ranks: `connect` and `end_group` begin something, and `is_ready` says when the library has
 /// taken it over. Errors, also those that happen behind the caller's back (`check`), are thrown as `weft::error`.
 template <class Library>
 concept device_library = std::movable<Library> && std::is_trivially_copyable_v<typename Library::identity> &&
     requires(Library& library, typename Library::identity const& id, void* data, void const* from, std::size_t bytes,
-             int rank, std::uint64_t mark) {
+             int rank, std::uint64_t mark, std::int64_t elements, summand type) {
   { Library::name } -> std::convertible_to<char const*>;
   { std::as_const(library).memory() } -> std::convertible_to<std::string_view>;  ///< what Kokkos calls it
   { Library::make_identity() } -> std::same_as<typename Library::identity>;      ///< of a new group of ranks
@@ -36,7 +40,9 @@ concept device_library = std::movable<Library> && std::is_trivially_copyable_v<t
   library.send(from, bytes, rank);
   library.receive(data, bytes, rank);
   library.end_group();
-  { library.mark() } -> std::same_as<std::uint64_t>;  ///< behind the last group; larger than earlier ones
+  library.all_reduce(data, elements, type);                       ///< in place, over all ranks; outside of groups
+  { std::as_const(library).another() } -> std::same_as<Library>;  ///< for other ranks, with a queue of its own
+  { library.mark() } -> std::same_as<std::uint64_t>;  ///< behind the last group or sum; larger than earlier ones
   { library.is_done(mark) } -> std::same_as<bool>;
   library.check();
   library.abort();  ///< ends what is under way; afterwards nothing is read or written any more

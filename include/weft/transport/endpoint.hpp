@@ -183,6 +183,17 @@ class endpoint {
     return {};
   }
 
+  /// The library of a device's vendor among `members`, for sums of data in `memory` (what Kokkos calls it); empty where
+  /// not all of them have a door of the same vendor's. Otherwise as `make_library`.
+  [[nodiscard]] virtual std::unique_ptr<library_collectives> make_device_library(std::vector<int> const& members,
+                                                                                 std::string_view memory) {
+    static_cast<void>(members), static_cast<void>(memory);
+    return {};
+  }
+
+  /// Whether `library_all_reduce` is a device vendor's, with data in the device's memory.
+  [[nodiscard]] virtual bool has_device_library() const { return false; }
+
   /// Whether `library_all_reduce` is possible here.
   [[nodiscard]] virtual bool has_library() const { return false; }
 

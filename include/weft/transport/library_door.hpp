@@ -8,12 +8,14 @@
 #include <weft/transport/agreement.hpp>
 #include <weft/transport/chosen_ranks.hpp>
 #include <weft/transport/detail/library_group.hpp>
+#include <weft/transport/detail/library_sums.hpp>
 #include <weft/transport/device_library.hpp>
 #include <weft/transport/endpoint.hpp>
 #include <weft/transport/guarded.hpp>
 #include <weft/transport/issue_order.hpp>
 #include <weft/transport/relay.hpp>
 #include <weft/transport/run_collective.hpp>
+#include <weft/transport/subgroup.hpp>
 #include <weft/transport/wait.hpp>
 
 #include <algorithm>
@@ -49,6 +51,10 @@ struct library_options {
 /// Nothing waits: groups are launched one after the other in `test`, which also asks the library for errors that
 /// happened behind its back; a failure, here or on another rank, ends what is under way (`device_library::abort`).
 /// Allocates in `prepare_parts` and at the first posts. MPI with device memory is refused beside it.
+///
+/// Sums over ranks that are all members (`make_device_library`) have a communicator and a queue of their own, in which
+/// they stand in the program's order: that is the same on all ranks that share a stage, as the proof has found
+/// (schedule/play.hpp), and no message of the pipeline waits for one.
 template <device_library Library>
 class library_door final : public relay {
  public:
@@ -57,11 +63,12 @@ class library_door final : public relay {
   library_door(endpoint& inner, schedule::program_view const& program, Library library, library_options options = {})
       : relay(inner),
         library_(std::move(library)),
-        members_(options.members.among(inner.size())) {
+        members_(options.members.among(inner.size())),
+        deadline_(options.deadline) {
     require_issue_order(program);
     all_or_none(
         inner, [&] { require_no_other_carrier(); }, options.deadline);
-    guarded(inner, [&] { connect(options.deadline); });
+    guarded(inner, [&] { connect(); });
   }
   ~library_door() override {
     if (std::uncaught_exceptions() > exceptions_) give_up();
@@ -127,8 +134,28 @@ class library_door final : public relay {
     return enqueue(mine, parts.body, peer);
   }
 
+  /// Empty where one of them is no member, or for other memory: another vendor's, or the host's.
+  [[nodiscard]] std::unique_ptr<library_collectives> make_device_library(std::vector<int> const& members,
+                                                                         std::string_view memory) override {
+    for (int const each : members)
+      if (!is_member(each)) return {};
+    if (memory != library_.memory()) return {};
+    std::unique_ptr<sums> made;
+    guarded(inner(), [&] {
+      typename Library::identity id{};
+      auto const among = make_subgroup(inner(), members);
+      if (among->rank() == 0) id = Library::make_identity();
+      broadcast(*among, &id, sizeof(id), 0, deadline_);
+      Library library = library_.another();
+      start(library, id, among->rank(), among->size());
+      made = std::make_unique<sums>(inner(), *this, std::move(library), sums_);
+    });
+    return made;
+  }
+
   [[nodiscard]] bool test(request& posted) override {
     advance();
+    if (posted.of == this && posted.is_collective) return sums::test(posted);
     if (posted.of != this) {
       if (!inner().test(posted)) return false;
       received_ = inner().received_bytes();
@@ -150,6 +177,10 @@ class library_door final : public relay {
   /// Ends all of the library's messages: one of them cannot be taken out of its group.
   [[nodiscard]] bool abandon(request& posted) noexcept override {
     if (posted.of != this) return inner().abandon(posted);
+    if (posted.is_collective) {
+      sums::abandon(posted);
+      return true;
+    }
     give_up();
     part& mine = *reinterpret_cast<part*>(posted.handle);
     drop(mine);
@@ -168,6 +199,7 @@ class library_door final : public relay {
  private:
   using group_state = detail::library_group::state_type;
   using group = detail::library_group;
+  using sums = detail::library_sums<Library>;
   using part = detail::library_part;
   static constexpr std::size_t text_bytes = part::text_bytes;
 
@@ -205,7 +237,7 @@ class library_door final : public relay {
   }
 
   /// The lowest member makes the identity and tells the others over the inner door.
-  void connect(double deadline) {
+  void connect() {
     using identity = typename Library::identity;
     identity id{};
     std::vector<identity> everybodys(static_cast<std::size_t>(inner().size()));
@@ -214,23 +246,27 @@ class library_door final : public relay {
         [&] {
           if (is_connected() && inner().rank() == members_.front()) id = Library::make_identity();
         },
-        deadline);
-    all_gather(inner(), &id, sizeof(id), everybodys.data(), deadline);
+        deadline_);
+    all_gather(inner(), &id, sizeof(id), everybodys.data(), deadline_);
     if (!is_connected()) return;
     try {
-      library_.connect(everybodys[static_cast<std::size_t>(members_.front())], library_rank(inner().rank()),
-                       static_cast<int>(members_.size()));
-      wait_until(
-          inner(), deadline, [&] { return library_.is_ready(); },
-          [&](double waited) {
-            fail("the library's start took more than " + std::to_string(static_cast<long>(waited)) +
-                 " s; a rank is slow, stopped, or names other members");
-          },
-          [] {});
+      start(library_, everybodys[static_cast<std::size_t>(members_.front())], library_rank(inner().rank()),
+            static_cast<int>(members_.size()));
     } catch (...) {
       give_up();
       throw;
     }
+  }
+
+  void start(Library& library, typename Library::identity const& id, int rank, int size) {
+    library.connect(id, rank, size);
+    wait_until(
+        inner(), deadline_, [&] { return library.is_ready(); },
+        [&](double waited) {
+          fail("the library's start took more than " + std::to_string(static_cast<long>(waited)) +
+               " s; a rank is slow, stopped, or names other members");
+        },
+        [] {});
   }
 
   void grow() {
@@ -398,10 +434,13 @@ class library_door final : public relay {
     if (is_broken_) return;
     is_broken_ = true;
     library_.abort();
+    for (auto* const each : sums_) each->give_up();
   }
 
   Library library_;
   std::vector<int> members_;
+  double deadline_;
+  std::vector<sums*> sums_;                                      // that live
   std::map<std::tuple<int, int, bool>, std::size_t> announced_;  // the most, of all that share a tag
   std::vector<std::unique_ptr<part>> parts_;
   std::vector<part*> free_parts_;

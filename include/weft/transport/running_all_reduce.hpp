@@ -45,6 +45,12 @@ class running_all_reduce {
       if constexpr (!has_summand)
         throw error("weft::transport::running_all_reduce: the library sums float and double alone; choose a step list",
                     {.rank = own_global_rank()});
+      if (how.is_device_library() && !door.has_device_library())
+        throw error("weft::transport: the all-reduce \"" + how.name() +
+                        "\" is the device vendor's library's, and here not all ranks have a door of one vendor's; run "
+                        "over transport::nccl or transport::rccl, or choose ring, recursive-doubling, "
+                        "recursive-halving, tree or hierarchical",
+                    {.rank = own_global_rank()});
       if (!door.has_library()) static_cast<void>(door.library_all_reduce(nullptr, 0, summand::f32));  // says why not
     } else {
       own_.emplace(door, how.list(door.size()), elements, tag, "all_reduce",

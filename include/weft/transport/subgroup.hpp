@@ -25,7 +25,7 @@ namespace weft::inline v1::transport {
 class subgroup final : public endpoint {
  public:
   /// See `make_subgroup`.
-  subgroup(endpoint& parent, std::vector<int> members, bool with_library)
+  subgroup(endpoint& parent, std::vector<int> members, bool with_library, std::string_view device_memory)
       : parent_(parent),
         members_(std::move(members)) {
     require(!members_.empty(), "it has no member", "name at least the calling rank");
@@ -42,7 +42,10 @@ class subgroup final : public endpoint {
     require(own != members_.end(), "rank " + std::to_string(parent.rank()) + " makes it and is no member",
             "call make_subgroup on the members alone");
     rank_ = static_cast<int>(own - members_.begin());
-    if (with_library) library_ = parent.make_library(members_);
+    if (with_library && device_memory.empty()) library_ = parent.make_library(members_);
+    if (!with_library || device_memory.empty()) return;
+    library_ = parent.make_device_library(members_, device_memory);
+    is_device_library_ = library_ != nullptr;
   }
 
   [[nodiscard]] int rank() const override { return rank_; }
@@ -91,6 +94,13 @@ class subgroup final : public endpoint {
     for (int const each : members) ranks.push_back(of_parent(each));
     return parent_.make_library(ranks);
   }
+  [[nodiscard]] std::unique_ptr<library_collectives> make_device_library(std::vector<int> const& members,
+                                                                         std::string_view memory) override {
+    std::vector<int> ranks;
+    for (int const each : members) ranks.push_back(of_parent(each));
+    return parent_.make_device_library(ranks, memory);
+  }
+  [[nodiscard]] bool has_device_library() const override { return is_device_library_; }
   [[nodiscard]] bool has_library() const override { return library_ != nullptr; }
   [[nodiscard]] request library_all_reduce(void* data, std::int64_t elements, summand type) override {
     if (!library_) return endpoint::library_all_reduce(data, elements, type);
@@ -118,16 +128,19 @@ class subgroup final : public endpoint {
   std::vector<int> members_;
   int rank_ = -1;
   std::unique_ptr<library_collectives> library_;
+  bool is_device_library_ = false;
 };
 
 /// A door to `members` of `parent`, which the calling rank is one of; the order of the members is that of the new
 /// ranks. Does not communicate, unless `with_library`: then it is collective over the members alone (over MPI it makes
-/// a communicator for the library's collectives, by MPI_Comm_create_group), and so is its destruction. The parent must
+/// a communicator for the library's collectives, by MPI_Comm_create_group), and so is its destruction. `device_memory`,
+/// where it is not empty: the library is the device vendor's, for data in that memory. The parent must
 /// outlive it. Throws `weft::error` for a member that does not exist, is named twice, or where the calling rank is
 /// missing.
 [[nodiscard]] inline std::unique_ptr<endpoint> make_subgroup(endpoint& parent, std::vector<int> const& members,
-                                                             bool with_library = false) {
-  return std::make_unique<subgroup>(parent, members, with_library);
+                                                             bool with_library = false,
+                                                             std::string_view device_memory = {}) {
+  return std::make_unique<subgroup>(parent, members, with_library, device_memory);
 }
 
 }  // namespace weft::inline v1::transport

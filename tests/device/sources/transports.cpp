@@ -8,8 +8,10 @@
 #include <weft/transport/automatic.hpp>
 #include <weft/transport/copies.hpp>
 #include <weft/transport/device_aware.hpp>
+#include <weft/transport/device_numbers.hpp>
 #include <weft/transport/device_support.hpp>
 #include <weft/transport/in_process.hpp>
+#include <weft/transport/running_all_reduce.hpp>
 #include <weft/transport/staged.hpp>
 
 namespace {
@@ -24,6 +26,8 @@ static_assert(weft::transport::memory_copies<copies>);
 
 template class weft::wire_buffer<space::memory_space>;
 template class weft::transport::kokkos_copies<space>;
+template class weft::transport::running_all_reduce<float, weft::transport::device_numbers<float, space>>;
+template class weft::transport::running_all_reduce<double, weft::transport::device_numbers<double, space>>;
 template class weft::transport::staged<std::size_t{1} << 19, copies>;
 template weft::transport::device_support weft::transport::find_device_support(weft::transport::endpoint&,
                                                                               weft::transport::device_answer,

@@ -5,6 +5,7 @@
 #include <weft/config.hpp>
 #include <weft/error.hpp>
 #include <weft/execution/marks.hpp>
+#include <weft/transport/endpoint.hpp>
 
 #include <Kokkos_Core.hpp>
 
@@ -40,9 +41,12 @@ class nccl_calls {
   };
 
   /// Does not communicate. `compute`: whose work comes before messages that are posted after it.
-  explicit nccl_calls(typename Runtime::space const& compute) : state_(std::make_unique<state>(compute)) {}
+  explicit nccl_calls(typename Runtime::space const& compute) : nccl_calls(Runtime::stream_of(compute)) {}
 
   [[nodiscard]] std::string_view memory() const { return Runtime::space::memory_space::name(); }
+
+  /// After the same work; not connected.
+  [[nodiscard]] nccl_calls another() const { return nccl_calls(state_->computes); }
 
   static identity make_identity() {
     identity made{};
@@ -65,6 +69,11 @@ class nccl_calls {
   void receive(void* data, std::size_t bytes, int peer) {
     begun(ncclRecv(data, bytes, ncclInt8, peer, state_->ranks, state_->messages), "ncclRecv");
   }
+  void all_reduce(void* data, std::int64_t elements, summand type) {
+    begun(ncclAllReduce(data, data, static_cast<std::size_t>(elements),
+                        type == summand::f32 ? ncclFloat32 : ncclFloat64, ncclSum, state_->ranks, state_->messages),
+          "ncclAllReduce");
+  }
   void end_group() { begun(ncclGroupEnd(), "ncclGroupEnd"); }
 
   [[nodiscard]] std::uint64_t mark() { return state_->launched.mark(); }
@@ -78,9 +87,11 @@ class nccl_calls {
  private:
   using event = typename Runtime::event;
 
+  explicit nccl_calls(typename Runtime::stream compute) : state_(std::make_unique<state>(compute)) {}
+
   struct state {
-    explicit state(typename Runtime::space const& compute)
-        : computes(Runtime::stream_of(compute)),
+    explicit state(typename Runtime::stream compute)
+        : computes(compute),
           messages(Runtime::make_stream()),
           computed(Runtime::make_event()),
           launched(messages) {}

@@ -1,0 +1,146 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <weft/config.hpp>
+#include <weft/error.hpp>
+#include <weft/transport/device_library.hpp>
+#include <weft/transport/endpoint.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace weft::inline v1::transport::detail {
+
+/// All-reduces by a vendor's library, on a communicator and in a queue of their own, so that none stands behind a
+/// message of the pipeline; see library_door.hpp, which makes, tests and outlives it. They are launched in the order of
+/// their posts, each once the library has taken over the one before, and nothing waits.
+template <device_library Library>
+class library_sums final : public library_collectives {
+ public:
+  /// One sum; a request's handle is its address.
+  struct sum {
+    enum class state_type : std::uint8_t { waiting, launching, running, done };
+    library_sums* of = nullptr;
+    void* data = nullptr;
+    std::int64_t elements = 0;
+    summand type = summand::f32;
+    state_type state = state_type::waiting;
+    std::uint64_t mark = 0;
+    sum* next = nullptr;  ///< launched after this one
+  };
+
+  /// `library`: connected. `all`: those of one door.
+  library_sums(endpoint& inner, endpoint const& door, Library library, std::vector<library_sums*>& all)
+      : inner_(inner),
+        door_(door),
+        library_(std::move(library)),
+        all_(all) {
+    all_.push_back(this);
+  }
+  ~library_sums() override {
+    if (std::uncaught_exceptions() > exceptions_) give_up();
+    all_.erase(std::find(all_.begin(), all_.end(), this));
+  }
+
+  [[nodiscard]] request all_reduce(void* data, std::int64_t elements, summand type) override {
+    if (is_broken_) fail();
+    if (free_.empty()) {
+      owned_.push_back(std::make_unique<sum>());
+      free_.push_back(owned_.back().get());
+    }
+    sum& mine = *free_.back();
+    free_.pop_back();
+    mine = {this, data, elements, type, sum::state_type::waiting, 0, nullptr};
+    if (elements > 0) {
+      (last_ == nullptr ? first_ : last_->next) = &mine;
+      last_ = &mine;
+      if (next_ == nullptr) next_ = &mine;
+    } else {
+      mine.state = sum::state_type::done;
+    }
+    advance();
+    request made{reinterpret_cast<std::uintptr_t>(&mine), true, false, true};
+    made.of = &door_;
+    return made;
+  }
+
+  [[nodiscard]] static bool test(request& posted) {
+    sum& mine = *reinterpret_cast<sum*>(posted.handle);
+    library_sums& of = *mine.of;
+    if (of.is_broken_) of.fail();
+    of.advance();
+    if (mine.state != sum::state_type::done) return false;
+    of.free_.push_back(&mine);
+    posted = {};
+    return true;
+  }
+
+  /// Ends all sums of the communicator: one of them cannot be taken out of its queue.
+  static void abandon(request& posted) noexcept {
+    sum& mine = *reinterpret_cast<sum*>(posted.handle);
+    mine.of->give_up();
+    posted = {};
+  }
+
+  void give_up() noexcept {
+    if (is_broken_) return;
+    is_broken_ = true;
+    library_.abort();
+  }
+
+ private:
+  [[noreturn]] void fail() const {
+    int const own = inner_.global_rank(inner_.rank());
+    throw error("weft::transport::" + std::string(Library::name) + ": rank " + std::to_string(own) +
+                    ": an earlier sum was given up",
+                {.rank = own});
+  }
+
+  void advance() {
+    if (first_ == nullptr) return;
+    try {
+      library_.check();
+    } catch (error const&) {
+      inner_.check_failure();  // where another rank has said why, that is told
+      throw;
+    }
+    for (; next_ != nullptr; next_ = next_->next) {
+      sum& mine = *next_;
+      if (mine.state == sum::state_type::waiting) {
+        if (!library_.is_ready()) break;
+        library_.follow();
+        library_.all_reduce(mine.data, mine.elements, mine.type);
+        mine.state = sum::state_type::launching;
+      }
+      if (!library_.is_ready()) break;
+      mine.mark = library_.mark();
+      mine.state = sum::state_type::running;
+    }
+    while (first_ != nullptr && first_->state == sum::state_type::running && library_.is_done(first_->mark)) {
+      first_->state = sum::state_type::done;
+      first_ = first_->next;
+    }
+    if (first_ == nullptr) last_ = nullptr;
+  }
+
+  endpoint& inner_;
+  endpoint const& door_;
+  Library library_;
+  std::vector<library_sums*>& all_;
+  std::vector<std::unique_ptr<sum>> owned_;
+  std::vector<sum*> free_;
+  sum* first_ = nullptr;  // of those that have not ended, in the order of their launches
+  sum* last_ = nullptr;
+  sum* next_ = nullptr;  // to be launched, or being so
+  bool is_broken_ = false;
+  int exceptions_ = std::uncaught_exceptions();
+};
+
+}  // namespace weft::inline v1::transport::detail

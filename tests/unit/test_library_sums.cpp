@@ -1,0 +1,204 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// All-reduces by a vendor's library, beside its messages.
+#include "support/all_reduce_checks.hpp"
+#include "support/guarded_memory.hpp"
+#include "support/host_library.hpp"
+
+#include <weft/schedule/gpipe.hpp>
+#include <weft/schedule/lower.hpp>
+#include <weft/schedule/one_f_one_b.hpp>
+#include <weft/schedule/write_table.hpp>
+#include <weft/transport/in_process.hpp>
+#include <weft/transport/library_door.hpp>
+#include <weft/transport/subgroup.hpp>
+
+#include <doctest/doctest.h>
+
+#include <array>
+#include <atomic>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace {
+
+using weft::collective::all_reduce_choice;
+using weft::transport::endpoint;
+using weft::transport::in_process;
+using weft::transport::make_subgroup;
+using weft::transport::running_all_reduce;
+using weft_test::guarded_memory;
+using library = weft_test::host_library<true>;
+using library_door = weft::transport::library_door<library>;
+namespace schedule = weft::schedule;
+
+schedule::program small_program() {
+  return schedule::lower(
+      schedule::write_table<schedule::one_f_one_b>(2, 2).view(),
+      {.tied = schedule::tied_stages::none, .optimizer = false, .receives = schedule::receive_time::at_use});
+}
+
+/// The words of the failure that ended it.
+std::string play(int ranks, std::function<void(library_door&)> const& function, std::vector<int> const& members = {},
+                 std::vector<library::counts>* told = nullptr) {
+  auto const program = small_program();
+  try {
+    in_process::run(ranks, [&](endpoint& world) {
+      library_door door(
+          world, program.view(), library(told == nullptr ? nullptr : &told->at(static_cast<std::size_t>(world.rank()))),
+          {.members = members.empty() ? weft::transport::chosen_ranks::all() : weft::transport::chosen_ranks(members),
+           .deadline = 20.0});
+      function(door);
+    });
+  } catch (weft::error const& failure) {
+    return failure.what();
+  }
+  return "";
+}
+
+template <class Number>
+class device_array {
+ public:
+  device_array(std::size_t count, int rank, int salt)
+      : data_(static_cast<Number*>(guarded_memory::allocate(count * sizeof(Number)))),
+        count_(count) {
+    guarded_memory::opened const open(data_);
+    for (std::size_t index = 0; index < count; ++index)
+      data_[index] = weft_test::contribution<Number>(rank, static_cast<std::int64_t>(index), salt);
+  }
+  device_array(device_array const&) = delete;
+  device_array& operator=(device_array const&) = delete;
+  ~device_array() { guarded_memory::free(data_); }
+  [[nodiscard]] Number* data() const { return data_; }
+
+  /// The host library's order: from the last rank down.
+  [[nodiscard]] bool holds_sum_of(std::vector<int> const& ranks, int salt) const {
+    guarded_memory::opened const open(data_);
+    for (std::size_t index = 0; index < count_; ++index) {
+      Number total = 0;
+      for (std::size_t each = ranks.size(); each-- > 0;)
+        total += weft_test::contribution<Number>(ranks[each], static_cast<std::int64_t>(index), salt);
+      if (std::memcmp(&total, data_ + index, sizeof total) != 0) return false;
+    }
+    return true;
+  }
+
+ private:
+  Number* data_;
+  std::size_t count_;
+};
+
+}  // namespace
+
+TEST_CASE("library sums: in a device's memory, several under way, again and again, beside another subgroup's") {
+  std::atomic<int> wrong{0};
+  auto const words = play(4, [&](library_door& door) {
+    std::vector<int> const members = door.rank() % 2 == 0 ? std::vector<int>{0, 2} : std::vector<int>{3, 1};
+    auto const own = make_subgroup(door, members, true, "Guarded");
+    if (!own->has_library() || !own->has_device_library()) ++wrong;
+    all_reduce_choice const how("nccl");
+    running_all_reduce<float> one(*own, how, 1003, 32001);
+    running_all_reduce<double> two(*own, how, 17, 32002);
+    running_all_reduce<float> none(*own, how, 0, 32003);
+    for (int salt = 0; salt < 3; ++salt) {
+      device_array<float> const first(1003, door.rank(), salt);
+      device_array<double> const second(17, door.rank(), salt);
+      one.start(first.data());
+      two.start(second.data());
+      none.start(nullptr);
+      none.wait(20.0);
+      if (salt % 2 == 0) two.wait(20.0);  // completed in any order
+      one.wait(20.0);
+      two.wait(20.0);
+      if (!first.holds_sum_of(members, salt) || !second.holds_sum_of(members, salt)) ++wrong;
+    }
+  });
+  CHECK(words == "");
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("library sums: a message that stands still does not stop them, nor they it") {
+  std::atomic<int> wrong{0};
+  auto const words = play(2, [&](library_door& door) {
+    auto const own = make_subgroup(door, {0, 1}, true, "Guarded");
+    running_all_reduce<float> sum(*own, all_reduce_choice("nccl"), 64, 32001);
+    device_array<float> const message(16, door.rank(), 0);
+    device_array<float> const values(64, door.rank(), 1);
+    // Rank 0 sends before the sum and rank 1 receives after it: in one queue they would wait in a circle.
+    weft::transport::request posted;
+    if (door.rank() == 0) posted = door.send_parts({nullptr, 0, message.data(), 64}, 1, 5);
+    sum.start(values.data());
+    sum.wait(20.0);
+    if (door.rank() == 1) posted = door.receive_parts({nullptr, 0, message.data(), 64}, 0, 5);
+    while (!door.test(posted)) door.yield();
+    if (!values.holds_sum_of({0, 1}, 1)) ++wrong;
+    if (!message.holds_sum_of({0}, 0)) ++wrong;
+  });
+  CHECK(words == "");
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("library sums: other orders on two ranks are told, on every rank, and nothing hangs") {
+  auto const words = play(2, [&](library_door& door) {
+    auto const own = make_subgroup(door, {0, 1}, true, "Guarded");
+    running_all_reduce<float> one(*own, all_reduce_choice("nccl"), 3, 32001);
+    running_all_reduce<float> two(*own, all_reduce_choice("nccl"), 4, 32002);
+    device_array<float> const first(3, door.rank(), 0);
+    device_array<float> const second(4, door.rank(), 1);
+    if (door.rank() == 0) one.start(first.data());
+    two.start(second.data());
+    if (door.rank() == 1) one.start(first.data());
+    one.wait(20.0);
+    two.wait(20.0);
+  });
+  CHECK(words == "host library: rank 0 sums 3 elements where rank 1 sums 4");
+}
+
+TEST_CASE("library sums: a failure on one rank ends those that are under way on the others") {
+  std::vector<library::counts> told(2);
+  std::vector<library::counts> of_sums(2);
+  for (std::size_t rank = 0; rank < 2; ++rank) told[rank].of_another = &of_sums[rank];
+  auto const words = play(
+      2,
+      [&](library_door& door) {
+        auto const own = make_subgroup(door, {0, 1}, true, "Guarded");
+        device_array<float> const values(8, door.rank(), 0);
+        if (door.rank() == 1) throw weft::error("rank 1 has had enough");
+        running_all_reduce<float> sum(*own, all_reduce_choice("nccl"), 8, 32001);
+        sum.start(values.data());
+        sum.wait(20.0);
+      },
+      {}, &told);
+  CHECK(words == "rank 1 has had enough");
+  CHECK(of_sums[0].aborts == 1);
+  CHECK(of_sums[0].left == 0);
+}
+
+TEST_CASE(
+    "library sums: refused in words where ranks have no such door, are of two vendors, or the memory is another") {
+  std::string const refused =
+      "weft::transport: the all-reduce \"nccl\" is the device vendor's library's, and here not all ranks have a door "
+      "of one vendor's; run over transport::nccl or transport::rccl, or choose ring, recursive-doubling, "
+      "recursive-halving, tree or hierarchical";
+  auto const over = [](endpoint& door, std::string_view memory) {
+    auto const own = make_subgroup(door, {0, 1, 2}, true, memory);
+    running_all_reduce<float> sum(*own, all_reduce_choice("nccl"), 8, 32001);
+  };
+  std::string plain;
+  try {
+    in_process::run(3, [&](endpoint& world) { over(world, "Guarded"); });
+  } catch (weft::error const& failure) {
+    plain = failure.what();
+  }
+  CHECK(plain == refused);
+  CHECK(play(3, [&](library_door& door) { over(door, "Guarded"); }, {0, 2}) == refused);
+  CHECK(play(3, [&](library_door& door) { over(door, "Host"); }) == refused);
+  CHECK(play(3, [&](library_door& door) { over(door, "Guarded"); }) == "");
+  CHECK_THROWS_WITH_AS(static_cast<void>(all_reduce_choice("nccl").list(2)),
+                       doctest::Contains("\"nccl\" is the device vendor's library's all-reduce and has no step list"),
+                       weft::error);
+}
