@@ -20,12 +20,7 @@
 
 namespace weft::inline v1::blas {
 
-// The backend left Kokkos::Experimental with Kokkos 4.
-#if KOKKOS_VERSION >= 40000
-using hip_space = Kokkos::HIP;
-#else
-using hip_space = Kokkos::Experimental::HIP;
-#endif
+using execution::hip_space;
 
 namespace detail {
 
@@ -79,7 +74,8 @@ class hip_handle {
 
   /// rocBLAS's workspace grows and moves by default, under calls that were recorded with the old one.
   void check_recordable() const {
-    if (std::getenv("ROCBLAS_DEVICE_MEMORY_SIZE") == nullptr)
+    char const* const bytes = std::getenv("ROCBLAS_DEVICE_MEMORY_SIZE");
+    if (bytes == nullptr || std::atoll(bytes) <= 0)  // 0: as by default
       throw error(
           "weft::graph: rocBLAS's workspace may move, and recorded calls would use the old one; set "
           "ROCBLAS_DEVICE_MEMORY_SIZE=134217728 in the environment of every rank, which fixes it, or train "

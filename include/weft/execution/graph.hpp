@@ -14,9 +14,11 @@
 
 #include <Kokkos_Core.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <iterator>
 #include <map>
 #include <string>
 #include <utility>
@@ -84,11 +86,16 @@ class device_graph {
       throw error(std::string("weft::graph: the call cannot be recorded, since something in it waits, allocates or "
                               "looks at device memory: ") +
                   failure.what() + "; do that in prepare or begin, or train without capture");
+    } catch (...) {
+      give_up(stream);
+      throw;
     }
     check(Calls::end(stream, &recorded), "end the recording (something in the call waits or allocates)");
-    auto const status = Calls::instantiate(&made_, recorded);
+    typename Calls::executable made = nullptr;
+    auto const status = Calls::instantiate(&made, recorded);
     Calls::destroy(recorded);
     check(status, "make a graph of the recorded call");
+    made_ = made;
   }
 
   template <class Space>
@@ -162,9 +169,14 @@ class call_graphs {
   template <class Call>
   void run(Space const& space, key const& which, Call const& call) {
     if (!is_on_) return call(false);
-    if (calls_.size() >= most) calls_.clear();  // of calls that never come again, such as of growing lengths
     WEFT_OBSERVE_CALL(which, true);
-    recorded_call& known = calls_[which];
+    auto place = calls_.find(which);
+    if (place == calls_.end()) {
+      if (calls_.size() >= most) drop_oldest();
+      place = calls_.try_emplace(which).first;
+    }
+    recorded_call& known = place->second;
+    known.last = ++turn_;
     if (known.graph.can_replay()) {
       known.graph.replay(space);
       ++counts_.replayed;
@@ -184,11 +196,23 @@ class call_graphs {
   static constexpr std::size_t most = 4096;
   struct recorded_call {
     std::int64_t runs = 0;
+    std::int64_t last = 0;
     typename detail::graph_of<Space>::type graph;
   };
 
+  /// Of calls that do not come again, such as of growing lengths: the half that was run longest ago.
+  void drop_oldest() {
+    std::vector<std::int64_t> turns;
+    for (auto const& each : calls_) turns.push_back(each.second.last);
+    auto const middle = turns.begin() + static_cast<std::ptrdiff_t>(turns.size() / 2);
+    std::nth_element(turns.begin(), middle, turns.end());
+    for (auto each = calls_.begin(); each != calls_.end();)
+      each = each->second.last < *middle ? calls_.erase(each) : std::next(each);
+  }
+
   bool is_on_ = false;
   std::map<key, recorded_call> calls_;
+  std::int64_t turn_ = 0;
   counts counts_;
 };
 

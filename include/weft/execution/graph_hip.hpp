@@ -13,13 +13,6 @@
 
 namespace weft::inline v1::execution::detail {
 
-// The backend left Kokkos::Experimental with Kokkos 4.
-#if KOKKOS_VERSION >= 40000
-using hip_space = Kokkos::HIP;
-#else
-using hip_space = Kokkos::Experimental::HIP;
-#endif
-
 struct hip_graph_calls {
   using status = hipError_t;
   using stream = hipStream_t;

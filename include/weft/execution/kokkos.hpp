@@ -65,6 +65,17 @@ namespace weft::inline v1::execution {
 /// Kokkos's version as it writes it itself: 30401, 50200.
 inline constexpr int kokkos_version = KOKKOS_VERSION;
 
+#if defined(KOKKOS_ENABLE_HIP)
+// The backend left Kokkos::Experimental with Kokkos 4.
+#if KOKKOS_VERSION >= 40000
+using hip_space = Kokkos::HIP;
+using hip_pinned_space = Kokkos::HIPHostPinnedSpace;
+#else
+using hip_space = Kokkos::Experimental::HIP;
+using hip_pinned_space = Kokkos::Experimental::HIPHostPinnedSpace;
+#endif
+#endif
+
 /// True if Space runs on the host's cores and may be handed host pointers.
 template <class Space>
 inline constexpr bool is_host_space = std::is_same_v<typename Space::memory_space, Kokkos::HostSpace>;

@@ -22,17 +22,10 @@ struct pinned_for<Kokkos::CudaSpace> {
 };
 #endif
 #if defined(KOKKOS_ENABLE_HIP)
-#if KOKKOS_VERSION >= 40000
 template <>
-struct pinned_for<Kokkos::HIPSpace> {
-  using type = Kokkos::HIPHostPinnedSpace;
+struct pinned_for<hip_space::memory_space> {
+  using type = hip_pinned_space;
 };
-#else
-template <>
-struct pinned_for<Kokkos::Experimental::HIPSpace> {
-  using type = Kokkos::Experimental::HIPHostPinnedSpace;
-};
-#endif
 #endif
 
 }  // namespace detail

@@ -7,6 +7,7 @@
 
 #include <weft/config.hpp>
 #include <weft/error.hpp>
+#include <weft/execution/kokkos.hpp>
 
 #include <hip/hip_runtime_api.h>
 #include <Kokkos_Core.hpp>
@@ -19,8 +20,8 @@ template <class Space>
 struct stream_calls;
 
 template <>
-struct stream_calls<Kokkos::HIP> {
-  using space = Kokkos::HIP;  // Kokkos 4 and later
+struct stream_calls<hip_space> {
+  using space = hip_space;
   using stream = hipStream_t;
   using event = hipEvent_t;
 

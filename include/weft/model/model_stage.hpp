@@ -618,7 +618,7 @@ class model_stage {
 
   /// Lets `queue(context)` launch one call's kernels, or replays what it launched before. The key has all that their
   /// arguments depend on: tokens, sample, step and loss scale are on the call's sheet. A call is recorded without
-  /// messages moving in its midst; a replay needs none, since the host is free at once.
+  /// messages moving in its midst; around a replay the engine moves them until the device is done.
   template <class Queue>
   void call(schedule::op what, context_type const& where, stage_data const& data, extents size, places const& crossing,
             Queue const& queue) {

@@ -9,6 +9,7 @@
 #include <weft/config.hpp>
 #include <weft/error.hpp>
 #include <weft/execution/kokkos.hpp>
+#include <weft/execution/marks.hpp>
 #include <weft/pipeline/boundary.hpp>
 #include <weft/pipeline/boundary_view.hpp>
 #include <weft/pipeline/detail/require_offers.hpp>
@@ -211,11 +212,21 @@ class pipeline final : private progress_source {
     profiling::region const named(has_tool_, each.what, each.stage, each.micro_batch);
     double const begin = options_.record_times ? now() : 0.0;
     run_stage(each);
+    move_messages_until_done();
     // On this instance, once: what was written may be sent, and the next rank's thread may launch.
     execution::fence(space_, "weft::action");
     if (options_.record_times) times_[index] = {begin, now()};
     store_sizes(each.out, out_);
     store_sizes(each.gradient_in, gradient_in_);
+  }
+
+  /// While a device works its host is free for chunks that are staged, sums of gradients, others' failures. A replayed
+  /// call has had no other time for these.
+  void move_messages_until_done() {
+    if constexpr (!execution::is_host_space<Space>) {
+      auto const end = marks_.mark();
+      while (!marks_.is_done(end)) progress();
+    }
   }
 
   void run_stage(instruction const& each) {
@@ -458,6 +469,7 @@ class pipeline final : private progress_source {
   Stage& stage_;
   pipeline_options options_;
   Space space_;
+  execution::marks<Space> marks_{space_};
   context context_;
   std::vector<instruction> instructions_;
   std::vector<port> ports_;

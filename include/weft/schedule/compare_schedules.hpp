@@ -20,7 +20,7 @@ namespace weft::inline v1::schedule {
 struct compared_schedule {
   schedule_entry const* entry = nullptr;
   shape used;                               ///< what it was made with
-  std::shared_ptr<cost_model const> costs;  ///< what `used.costs` points to; null for a quick search
+  std::shared_ptr<cost_model const> costs;  ///< what `used.costs` points to (its arrays are the wish's own); or null
   validity found;                           ///< where `candidate.why` is `breaks_rule`
   candidate figures;
 };

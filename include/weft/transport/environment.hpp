@@ -42,7 +42,8 @@ inline execution::node_place place_on_node(MPI_Comm world, topology::vendor own)
   MPI_Comm node = MPI_COMM_NULL;
   MPI_Comm alike = MPI_COMM_NULL;
   execution::node_place place;
-  transport::detail::split_by_node(world, &node);
+  if (transport::detail::split_by_node(world, &node) != MPI_SUCCESS)
+    throw error("weft::environment: MPI cannot tell which ranks share a node (MPI_Allgather or MPI_Comm_split failed)");
   MPI_Comm_size(node, &place.ranks);
   MPI_Comm_split(node, static_cast<int>(own), 0, &alike);
   MPI_Comm_rank(alike, &place.number);

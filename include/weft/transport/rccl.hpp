@@ -20,7 +20,7 @@ namespace weft::inline v1::transport {
 namespace detail {
 
 /// HIP's streams and events, as `nccl_calls` uses them.
-struct hip_runtime : execution::detail::stream_calls<Kokkos::HIP> {
+struct hip_runtime : execution::detail::stream_calls<execution::hip_space> {
   static constexpr char const* library_name = "rccl";
 };
 

@@ -15,16 +15,15 @@
 
 namespace weft::inline v1::transport::detail {
 
-/// What names a node: its host name and the identifier of its running kernel, since nodes that were badly set up share
-/// a host name, and containers a kernel. Cut or filled with zeros to one length.
-using node_name = std::array<char, 128>;
+/// What names a node: the identifier of its running kernel, which containers on it share however they call themselves;
+/// the host name where a system has none. Cut or filled with zeros to one length.
+using node_name = std::array<char, 80>;
 
 inline node_name name_of_this_node() {
   node_name name{};
-  constexpr std::size_t host_length = 80;
-  if (gethostname(name.data(), host_length) != 0) name[0] = '?';
   std::ifstream boot("/proc/sys/kernel/random/boot_id");
-  boot.read(name.data() + host_length, static_cast<std::streamsize>(name.size() - host_length));
+  boot.read(name.data(), static_cast<std::streamsize>(name.size()));
+  if (boot.gcount() == 0 && gethostname(name.data(), name.size()) != 0) name[0] = '?';
   return name;
 }
 

@@ -135,8 +135,7 @@ class staged_link {
     for (auto& each : slots_) {
       if (each.buffer == nullptr) continue;
       bool const is_free = channel_of(each).abandon(each.pending);
-      while (!copies_.is_done(each.copy)) channels_[0]->yield();
-      if (is_free)
+      if (is_free && is_at_rest(each))
         give_back(each);
       else
         pool_.lose(std::exchange(each.buffer, nullptr));
@@ -144,6 +143,18 @@ class staged_link {
   }
 
  private:
+  struct slot;
+
+  /// Waits for a buffer's copy. A device whose kernels failed answers no more, and may write later.
+  bool is_at_rest(slot const& one) noexcept {
+    try {
+      while (!copies_.is_done(one.copy)) channels_[0]->yield();
+      return true;
+    } catch (...) {
+      return false;
+    }
+  }
+
   struct slot {
     typename Copies::host_buffer* buffer = nullptr;
     request pending;
