@@ -116,6 +116,11 @@ TEST_CASE("plan: the data axis may come when the program starts, and the pipelin
   static_assert(open_data::known_while_compiling && open_data::data_ranks == weft::dynamic);
   static_assert(open_data::report.peak_activations == 4 && open_data::report.ranks == 4);
   static_assert(open_data::view().work.reduces_over_data);
+  using by_vendor =
+      plan<schedule::one_f_one_b, weft::micro_batches<8>, weft::reduce_gradients<weft::collective::device_library>,
+           weft::mesh<weft::axis<weft::pipeline_axis, 4>, weft::axis<weft::data_axis, weft::dynamic>>>;
+  static_assert(by_vendor::view().work.reduces_over_data);
+  CHECK(weft::collective::all_reduce_choice(by_vendor::reduction::name).is_device_library());
   auto const last = open_data::view().row(3);
   CHECK(last[last.size - 4].group == static_cast<int>(schedule::reduction::data));
   CHECK(last[last.size - 3].group == static_cast<int>(schedule::reduction::tied));
