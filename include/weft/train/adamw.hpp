@@ -11,6 +11,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <type_traits>
 #include <utility>
 
@@ -40,26 +41,30 @@ struct adamw_values {
   }
 };
 
-/// Where they lie, at addresses that never change.
+/// Where they lie, at addresses that never change: as bytes, since Kokkos would launch kernels of its own to make and
+/// to destroy what is no number.
 template <class Real, class Space>
 class adamw_places {
  public:
   explicit adamw_places(std::size_t count = 1)
-      : there_(execution::allocate<view>("weft::step_values", count)),
+      : there_(execution::allocate<view>("weft::step_values", count * size)),
         here_(Kokkos::create_mirror_view(there_)) {}
 
   /// Queues on `space`, and reads host memory later: fence `space` before the same place is set again.
   void set(Space const& space, std::size_t place, adamw_values<Real> const& values) {
-    here_(place) = values;
+    std::memcpy(here_.data() + place * size, &values, size);
     if constexpr (!execution::is_host_space<Space>) {
-      auto const one = std::make_pair(place, place + 1);
+      auto const one = std::make_pair(place * size, (place + 1) * size);
       Kokkos::deep_copy(space, Kokkos::subview(there_, one), Kokkos::subview(here_, one));
     }
   }
-  [[nodiscard]] adamw_values<Real> const* at(std::size_t place) const { return there_.data() + place; }
+  [[nodiscard]] adamw_values<Real> const* at(std::size_t place) const {
+    return reinterpret_cast<adamw_values<Real> const*>(there_.data() + place * size);
+  }
 
  private:
-  using view = Kokkos::View<adamw_values<Real>*, typename Space::memory_space>;
+  using view = Kokkos::View<std::byte*, typename Space::memory_space>;
+  static constexpr std::size_t size = sizeof(adamw_values<Real>);
   view there_;
   decltype(Kokkos::create_mirror_view(std::declval<view const&>())) here_;
 };
