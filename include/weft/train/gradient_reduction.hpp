@@ -55,6 +55,7 @@ class gradient_reduction {
         holders_(holders),
         deadline_(deadline),
         is_library_(policy.is_device_library()),
+        begins_in_order_(policy.is_library()),
         in_place_(in_place && is_shared()) {
     groups_ = store.gradient_groups();
     if (!is_shared() && groups_ == 1) return;
@@ -92,10 +93,11 @@ class gradient_reduction {
       if (!each.is_tied && each.stage == stage) start(door, space, each);
   }
 
-  /// The same for tied parameters, once every use site of this pipeline has been added up, each copy's for itself.
+  /// The same for tied parameters, once every use site of this pipeline has been added up, each copy's for itself. A
+  /// library's sums must begin in one order on all holders, and a table fixes that of stages' sums alone: tied ones
+  /// then begin in `finish`, behind all others.
   void start_tied(transport::endpoint& door, Space const& space) {
-    for (auto& each : buckets_)
-      if (each.is_tied) start(door, space, each);
+    if (!begins_in_order_) start_all_tied(door, space);
   }
 
   /// Moves messages of one bucket that is under way, the next one with each call. Communicates, never blocks.
@@ -108,6 +110,7 @@ class gradient_reduction {
   /// Waits for all buckets; then every accumulator of group 0 holds the sum, on all holders alike. Collective over the
   /// ranks that hold the same stages.
   void finish(transport::endpoint& door, Space const& space) {
+    if (begins_in_order_) start_all_tied(door, space);
     for (auto& each : buckets_) {
       if (is_shared())
         wait(each);
@@ -245,6 +248,11 @@ class gradient_reduction {
     }
   }
 
+  void start_all_tied(transport::endpoint& door, Space const& space) {
+    for (auto& each : buckets_)
+      if (each.is_tied) start(door, space, each);
+  }
+
   void start(transport::endpoint& door, Space const& space, bucket& each) {
     if (!is_shared()) return;
     // Tags come round: what had this one must be through, on every rank at the same place of the row.
@@ -281,6 +289,7 @@ class gradient_reduction {
   std::vector<transport::endpoint*> holders_;
   double deadline_;
   bool is_library_;  ///< the device vendor's, which takes the accumulators themselves
+  bool begins_in_order_;
   bool in_place_;
   std::optional<Space> adds_;  ///< kernels that add what has come, beside those that compute
   int groups_ = 1;
