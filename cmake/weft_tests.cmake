@@ -84,8 +84,8 @@ function(weft_add_unit_test program source)
   add_test(NAME unit.${name} COMMAND ${program} "--source-file=*${source}")
   file(STRINGS "${source}" threads REGEX "transport(::|/)in_process" LIMIT_COUNT 1)
   set(labels unit)
-  # What owns memory or reads files. Schedules are constant expressions, where undefined behaviour does not compile, and
-  # the one test of these that trains under all of them makes every table once more.
+  # What owns memory or reads files; whatever can launch a kernel is among it, and tests/modern.sh runs that with two
+  # threads a rank as well. The rest are schedules, which are constant expressions.
   file(STRINGS "${source}" memory LIMIT_COUNT 1
        REGEX "include [<\"](weft/(train|model|pipeline|transport|execution|parameters|profiling)|support/|weft/schedule/(csv|lower|play|picture|passes))")
   if(memory OR name MATCHES "^example")
