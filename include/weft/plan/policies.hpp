@@ -70,8 +70,7 @@ struct allow_mixed {
 };
 
 /// How gradients are summed over the data axis: one of the policies of collective/, or `collective::library` or
-/// `device_library`. The ring
-/// where nothing is said.
+/// `device_library`. The ring where nothing is said.
 template <class Policy>
 struct reduce_gradients {
   using policy = Policy;

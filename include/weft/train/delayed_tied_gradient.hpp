@@ -157,10 +157,7 @@ class delayed_tied_gradient {
         Kokkos::deep_copy(space, from.part[index], from.host[index]);
       sum.site[index] = from.part[index].data();
     }
-    Kokkos::parallel_for(
-        "weft::add_sites",
-        Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, static_cast<std::int64_t>(elements_)),
-        sum);
+    execution::for_each(space, static_cast<std::int64_t>(elements_), sum);
     execution::fence(space, "weft::tied");
     from.is_summed = true;
   }

@@ -26,6 +26,7 @@ namespace weft::inline v1::train {
 /// The sum over all use sites, in site order, written to those of them that live on this rank.
 template <class Real>
 struct add_sites_kernel {
+  static constexpr char const* label = "weft::add_sites";
   static constexpr int most_sites = 8;
 
   Real* site[most_sites];
@@ -114,10 +115,7 @@ class tied_gradient {
         if (!add.is_local[index]) Kokkos::deep_copy(space, local, host_[index]);
       add.site[index] = local.data();
     }
-    Kokkos::parallel_for(
-        "weft::add_sites",
-        Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, static_cast<std::int64_t>(elements_)),
-        add);
+    execution::for_each(space, static_cast<std::int64_t>(elements_), add);
     execution::fence(space, "weft::tied");
   }
 
