@@ -25,17 +25,20 @@ namespace weft_test {
 /// which the first one runs; a message moves once both of its ends are in groups that run, the k-th send of a pair
 /// meeting its k-th receive; a group ends as a whole. Where NCCL would stand still for ever (ranks whose running groups
 /// wait for what stands behind another one's running group, in a circle), or move what was not meant (sizes that
-/// differ), it says so on every rank. A sum stands in the queue as a group does, and runs once every rank runs one.
+/// differ), it says so on every rank. A collective stands in the queue as a group does, and runs once every rank runs
+/// one, the same one: each k-th collective of a rank is the k-th of all others.
 class host_ranks {
  public:
+  enum class what : std::uint8_t { message, all_reduce, reduce, broadcast };
   struct message {
     void* data = nullptr;
-    std::size_t bytes = 0;
-    int peer = -1;
+    std::size_t bytes = 0;  ///< of a collective: elements
+    int peer = -1;          ///< of a collective: its root
     bool is_send = false;
     bool is_done = false;
-    bool is_sum = false;  ///< then alone in its group; `bytes` are elements
+    what kind = what::message;  ///< a collective is alone in its group
     weft::transport::summand type = weft::transport::summand::f32;
+    [[nodiscard]] bool is_message() const { return kind == what::message; }
   };
   using group = std::vector<message>;
 
@@ -98,7 +101,7 @@ class host_ranks {
     auto& stream = streams_[static_cast<std::size_t>(mine.peer)];
     if (stream.empty()) return nullptr;
     for (message& each : stream.front())
-      if (!each.is_done && !each.is_sum && each.is_send != mine.is_send && each.peer == static_cast<int>(rank))
+      if (!each.is_done && each.is_message() && each.is_send != mine.is_send && each.peer == static_cast<int>(rank))
         return &each;
     return nullptr;
   }
@@ -110,12 +113,12 @@ class host_ranks {
       for (std::size_t rank = 0; rank < streams_.size(); ++rank) {
         if (streams_[rank].empty()) continue;
         bool is_through = true;
-        if (runs_sum(rank)) {
-          if (!streams_[rank].front().front().is_done && !sum()) return;
+        if (runs_collective(rank)) {
+          if (!streams_[rank].front().front().is_done && !run_collective()) return;
           is_through = streams_[rank].front().front().is_done;
         }
         for (message& each : streams_[rank].front()) {
-          if (each.is_done || each.is_sum) continue;
+          if (each.is_done || !each.is_message()) continue;
           message* const other = is_first_of_its_kind(each, rank) ? other_end(each, rank) : nullptr;
           if (other == nullptr) {
             is_through = false;
@@ -133,45 +136,55 @@ class host_ranks {
     find_circle();
   }
 
-  bool runs_sum(std::size_t rank) const { return !streams_[rank].empty() && streams_[rank].front().front().is_sum; }
+  bool runs_collective(std::size_t rank) const {
+    return !streams_[rank].empty() && !streams_[rank].front().front().is_message();
+  }
 
-  /// If all ranks run one: adds from the last rank down, as no step list of weft's does. False where they differ.
-  bool sum() {
+  /// If all ranks run one. False where they differ.
+  bool run_collective() {
     for (std::size_t rank = 0; rank < streams_.size(); ++rank)
-      if (!runs_sum(rank) || streams_[rank].front().front().is_done) return true;
+      if (!runs_collective(rank) || streams_[rank].front().front().is_done) return true;
     message const& first = streams_[0].front().front();
     for (std::size_t rank = 1; rank < streams_.size(); ++rank) {
       message const& other = streams_[rank].front().front();
-      if (other.bytes == first.bytes && other.type == first.type) continue;
-      problem_ = "rank 0 sums " + std::to_string(first.bytes) + " elements where rank " + std::to_string(rank) +
-                 " sums " + std::to_string(other.bytes);
+      if (other.bytes == first.bytes && other.type == first.type && other.kind == first.kind &&
+          other.peer == first.peer)
+        continue;
+      problem_ = "rank 0 " + words_of(first) + " where rank " + std::to_string(rank) + " " + words_of(other);
       return false;
     }
     if (first.type == weft::transport::summand::f32)
-      add<float>(first.bytes);
+      run_collective<float>(first.kind, first.bytes, first.peer);
     else
-      add<double>(first.bytes);
+      run_collective<double>(first.kind, first.bytes, first.peer);
     return true;
   }
+  static std::string words_of(message const& each) {
+    auto const root = each.peer < 0 ? std::string() : " by rank " + std::to_string(each.peer);
+    return (each.kind == what::broadcast ? "is told " : "sums ") + std::to_string(each.bytes) + " elements" + root;
+  }
+  /// Adds from the last rank down, as no step list of weft's does.
   template <class Number>
-  void add(std::size_t count) {
+  void run_collective(what kind, std::size_t count, int root) {
     std::vector<Number> total(count);
     for (std::size_t rank = streams_.size(); rank-- > 0;) {
-      message& each = streams_[rank].front().front();
+      if (kind == what::broadcast && static_cast<int>(rank) != root) continue;
+      message const& each = streams_[rank].front().front();
       guarded_memory::opened const open(each.data);
       for (std::size_t index = 0; index < count; ++index) total[index] += static_cast<Number const*>(each.data)[index];
     }
-    for (auto& stream : streams_) {
-      message& each = stream.front().front();
+    for (std::size_t rank = 0; rank < streams_.size(); ++rank) {
+      message& each = streams_[rank].front().front();
+      each.is_done = true;
+      if (kind == what::reduce && static_cast<int>(rank) != root) continue;
       guarded_memory::opened const open(each.data);
       std::memcpy(each.data, total.data(), count * sizeof(Number));
-      each.is_done = true;
     }
   }
 
   bool is_first_of_its_kind(message const& mine, std::size_t rank) const {
     for (message const& each : streams_[rank].front())
-      if (!each.is_done && !each.is_sum && each.is_send == mine.is_send && each.peer == mine.peer)
+      if (!each.is_done && each.is_message() && each.is_send == mine.is_send && each.peer == mine.peer)
         return &each == &mine;
     return false;
   }
@@ -197,11 +210,11 @@ class host_ranks {
     std::vector<std::vector<bool>> waits(count, std::vector<bool>(count));
     for (std::size_t rank = 0; rank < count; ++rank) {
       if (streams_[rank].empty()) continue;
-      if (runs_sum(rank) && !streams_[rank].front().front().is_done)
+      if (runs_collective(rank) && !streams_[rank].front().front().is_done)
         for (std::size_t other = 0; other < count; ++other)
-          if (!streams_[other].empty() && !runs_sum(other)) waits[rank][other] = true;
+          if (!streams_[other].empty() && !runs_collective(other)) waits[rank][other] = true;
       for (message& each : streams_[rank].front())
-        if (!each.is_done && !each.is_sum && !streams_[static_cast<std::size_t>(each.peer)].empty() &&
+        if (!each.is_done && each.is_message() && !streams_[static_cast<std::size_t>(each.peer)].empty() &&
             other_end(each, rank) == nullptr)
           waits[rank][static_cast<std::size_t>(each.peer)] = true;
     }
@@ -279,9 +292,13 @@ class host_library {
     launch();
   }
   void all_reduce(void* data, std::int64_t elements, weft::transport::summand type) {
-    if (is_open_) throw weft::error("host library: a sum inside of a group");
-    open_.push_back({data, static_cast<std::size_t>(elements), -1, false, false, true, type});
-    launch();
+    launch(host_ranks::what::all_reduce, data, elements, type, -1);
+  }
+  void reduce(void* data, std::int64_t elements, weft::transport::summand type, int root) {
+    launch(host_ranks::what::reduce, data, elements, type, root);
+  }
+  void broadcast(void* data, std::int64_t elements, weft::transport::summand type, int root) {
+    launch(host_ranks::what::broadcast, data, elements, type, root);
   }
   /// Not counted, but where there is a count for it.
   [[nodiscard]] host_library another() const { return host_library(told_ == nullptr ? nullptr : told_->of_another); }
@@ -299,6 +316,11 @@ class host_library {
   void add(void* data, std::size_t bytes, int peer, bool is_send) {
     if (!is_open_) throw weft::error("host library: a message outside of a group");
     open_.push_back({data, bytes, peer, is_send});
+  }
+  void launch(host_ranks::what kind, void* data, std::int64_t elements, weft::transport::summand type, int root) {
+    if (is_open_) throw weft::error("host library: a collective inside of a group");
+    open_.push_back({data, static_cast<std::size_t>(elements), root, false, false, kind, type});
+    launch();
   }
   void launch() {
     turns_ = 0;

@@ -155,7 +155,30 @@ TEST_CASE("library sums: other orders on two ranks are told, on every rank, and 
     one.wait(20.0);
     two.wait(20.0);
   });
-  CHECK(words == "host library: rank 0 sums 3 elements where rank 1 sums 4");
+  CHECK(words == "host library: rank 0 sums 3 elements where rank 1 sums 4 elements");
+}
+
+TEST_CASE("library sums: a reduction to one rank and a broadcast from it; one order on all ranks, or it is told") {
+  auto const post = [](library_door& door, bool is_swapped) {
+    auto const sums = door.make_device_library({0, 1, 2}, "Guarded");
+    constexpr auto type = weft::transport::summand::f64;
+    device_array<double> const one(33, door.rank(), 0);
+    device_array<double> const two(33, door.rank(), 1);
+    std::vector<weft::transport::request> posted{sums->reduce(one.data(), 33, type, 0)};
+    if (is_swapped) posted.push_back(sums->reduce(two.data(), 33, type, 0));
+    posted.push_back(sums->broadcast(one.data(), 33, type, 0));
+    if (!is_swapped) posted.push_back(sums->reduce(two.data(), 33, type, 1));
+    for (auto& each : posted)
+      while (!door.test(each)) door.check_failure(), door.yield();
+    bool const holds = one.holds_sum_of({0, 1, 2}, 0);
+    return holds && two.holds_sum_of(door.rank() == 1 ? std::vector<int>{0, 1, 2} : std::vector<int>{door.rank()}, 1);
+  };
+  std::atomic<int> wrong{0};
+  CHECK(play(3, [&](library_door& door) { wrong += post(door, false) ? 0 : 1; }) == "");
+  CHECK(wrong == 0);
+  // The leader of a hierarchy that begins its second sum before it has told the first one.
+  CHECK(play(3, [&](library_door& door) { static_cast<void>(post(door, door.rank() == 0)); }) ==
+        "host library: rank 0 sums 33 elements by rank 0 where rank 1 is told 33 elements by rank 0");
 }
 
 TEST_CASE("library sums: a failure on one rank ends those that are under way on the others") {

@@ -4,6 +4,7 @@
 // Sums over ranks whose numbers are in memory that the host may not touch: the bits of the host's sums.
 #include "support/all_reduce_checks.hpp"
 #include "support/guarded_memory.hpp"
+#include "support/guarded_numbers.hpp"
 
 #include <weft/transport/bodies_in_place.hpp>
 #include <weft/transport/device_aware.hpp>
@@ -34,77 +35,13 @@ using weft::transport::endpoint;
 using weft::transport::host_copies;
 using weft::transport::in_process;
 using weft::transport::running_all_reduce;
+using weft_test::guarded_array;
 using weft_test::guarded_copies;
 using weft_test::guarded_memory;
+using weft_test::guarded_numbers;
 using device_staged = weft::transport::staged<1024, guarded_copies>;
 using host_staged = weft::transport::staged<1024, host_copies>;
 
-/// An array of a device.
-template <class Number>
-class guarded_array {
- public:
-  explicit guarded_array(std::size_t count)
-      : data_(static_cast<Number*>(guarded_memory::allocate(count * sizeof(Number)))) {}
-  guarded_array(guarded_array const&) = delete;
-  guarded_array& operator=(guarded_array const&) = delete;
-  ~guarded_array() { guarded_memory::free(data_); }
-  [[nodiscard]] Number* data() const { return data_; }
-
-  void put(std::vector<Number> const& values) const {
-    guarded_memory::opened const open(data_);
-    std::memcpy(data_, values.data(), values.size() * sizeof(Number));
-  }
-  [[nodiscard]] std::vector<Number> get(std::size_t count) const {
-    guarded_memory::opened const open(data_);
-    return std::vector<Number>(data_, data_ + count);
-  }
-
- private:
-  Number* data_;
-};
-
-/// A device's kernels: an addition really happens in the second `is_done` after it was begun.
-template <class Number>
-class guarded_numbers {
- public:
-  [[nodiscard]] Number* make_scratch(std::size_t count) {
-    scratch_ = std::make_unique<guarded_array<Number>>(count);
-    return scratch_->data();
-  }
-  std::uint64_t add(Number* own, Number const* received, std::size_t count) {
-    under_way_[++begun_] = {own, received, count, 0};
-    return begun_;
-  }
-  [[nodiscard]] bool is_done(std::uint64_t number) {
-    auto const found = under_way_.find(number);
-    if (found == under_way_.end()) return true;
-    if (++found->second.asked < 2) return false;
-    run(found->second);
-    under_way_.erase(found);
-    return true;
-  }
-  void finish() noexcept {
-    for (auto& each : under_way_) run(each.second);
-    under_way_.clear();
-  }
-
- private:
-  struct addition {
-    Number* own = nullptr;
-    Number const* received = nullptr;
-    std::size_t count = 0;
-    int asked = 0;
-  };
-  static void run(addition const& mine) {
-    guarded_memory::opened const one(mine.own);
-    guarded_memory::opened const other(mine.received);
-    for (std::size_t index = 0; index < mine.count; ++index) mine.own[index] = mine.own[index] + mine.received[index];
-  }
-  std::unique_ptr<guarded_array<Number>> scratch_;
-  std::map<std::uint64_t, addition> under_way_;
-  std::uint64_t begun_ = 0;
-};
-static_assert(weft::transport::number_memory<guarded_numbers<float>, float>);
 static_assert(weft::transport::number_memory<weft::transport::host_numbers<float>, float>);
 
 template <class Number>

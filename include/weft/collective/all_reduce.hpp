@@ -42,6 +42,15 @@ struct device_library {
   static constexpr char const* name = device_library_all_reduce_name;
 };
 
+/// The same within each vendor, and weft's recursive halving across: transport/running_hierarchical.hpp.
+inline constexpr char const* vendor_hierarchy_all_reduce_name = "hierarchical:nccl";
+
+/// As a policy of a plan: for ranks of several vendors, and hosts. Equal on all ranks; the order of additions within a
+/// vendor is its library's.
+struct vendor_hierarchy {
+  static constexpr char const* name = vendor_hierarchy_all_reduce_name;
+};
+
 }  // namespace weft::inline v1::collective
 
 namespace weft::inline v1::detail {
@@ -49,10 +58,12 @@ namespace weft::inline v1::detail {
 [[noreturn]] inline void refuse_all_reduce(std::string_view name) {
   std::string names;
   for (char const* const each : collective::all_reduce_names) names += std::string(each) + ", ";
-  throw error("weft::collective: there is no all-reduce \"" + std::string(name) + "\"; choose one of " + names +
-              "hierarchical:G (groups of G ranks), hierarchical:0,0,1 (the group of each rank), " +
-              collective::library_all_reduce_name + " (the MPI library's own, over MPI alone) and " +
-              collective::device_library_all_reduce_name + " (the device vendor's library's, over its door alone)");
+  throw error(
+      "weft::collective: there is no all-reduce \"" + std::string(name) + "\"; choose one of " + names +
+      "hierarchical:G (groups of G ranks), hierarchical:0,0,1 (the group of each rank), " +
+      collective::library_all_reduce_name + " (the MPI library's own, over MPI alone), " +
+      collective::device_library_all_reduce_name + " (the device vendor's library's, over its door alone) and " +
+      collective::vendor_hierarchy_all_reduce_name + " (that within each vendor, and recursive-halving across)");
 }
 
 /// G of "hierarchical:G", 0 of "hierarchical", -1 of anything else.
@@ -104,7 +115,8 @@ inline step_list make_all_reduce(std::string_view name, int ranks) {
                 std::to_string(groups.size()) + " ranks, and there are " + std::to_string(ranks) +
                 "; name each rank's group");
   }
-  if (name == library_all_reduce_name || name == device_library_all_reduce_name)
+  if (name == library_all_reduce_name || name == device_library_all_reduce_name ||
+      name == vendor_hierarchy_all_reduce_name)
     throw error("weft::collective: \"" + std::string(name) + "\" is the " +
                 (name == library_all_reduce_name ? "MPI library's own" : "device vendor's library's") +
                 " all-reduce and has no step list; choose another one where the order of additions must be known");
@@ -132,9 +144,10 @@ class all_reduce_choice {
   }
 
   [[nodiscard]] std::string const& name() const { return name_; }
-  /// MPI's, or the device vendor's.
+  /// MPI's, or the device vendor's, if only within each vendor.
   [[nodiscard]] bool is_library() const { return name_ == library_all_reduce_name || is_device_library(); }
-  [[nodiscard]] bool is_device_library() const { return name_ == device_library_all_reduce_name; }
+  [[nodiscard]] bool is_device_library() const { return name_ == device_library_all_reduce_name || is_by_vendor(); }
+  [[nodiscard]] bool is_by_vendor() const { return name_ == vendor_hierarchy_all_reduce_name; }
 
   /// Throws where `is_library()`: the library's order of additions is its own affair.
   [[nodiscard]] step_list list(int ranks) const {

@@ -28,7 +28,9 @@
 #include <weft/transport/run_collective.hpp>
 #include <weft/transport/running_all_reduce.hpp>
 #include <weft/transport/running_collective.hpp>
+#include <weft/transport/running_hierarchical.hpp>
 #include <weft/transport/staged.hpp>
 #include <weft/transport/standstill.hpp>
 #include <weft/transport/subgroup.hpp>
+#include <weft/transport/vendor_groups.hpp>
 #include <weft/transport/wait.hpp>

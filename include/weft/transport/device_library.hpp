@@ -21,8 +21,8 @@ namespace weft::inline v1::transport {
 /// * within a pair of ranks, the k-th send of one meets the k-th receive of the other, and both have the same size;
 /// * a group moves once the groups that hold the other ends of its messages have begun, too.
 ///
-/// * sums of one communicator begin in the order of their launches, the same on all of its ranks, which all end with
-///   the same bits. In which order one adds is the library's affair.
+/// * collectives of one communicator begin in the order of their launches, the same on all of its ranks; those that end
+///   with the same numbers have the same bits. In which order one adds is the library's affair.
 ///
 /// No call waits for other ranks: `connect` and `end_group` begin something, and `is_ready` says when the library has
 /// taken it over. Errors, also those that happen behind the caller's back (`check`), are thrown as `weft::error`.
@@ -40,9 +40,11 @@ concept device_library = std::movable<Library> && std::is_trivially_copyable_v<t
   library.send(from, bytes, rank);
   library.receive(data, bytes, rank);
   library.end_group();
-  library.all_reduce(data, elements, type);                       ///< in place, over all ranks; outside of groups
+  library.all_reduce(data, elements, type);       ///< in place, over all ranks; outside of groups, as the next two
+  library.reduce(data, elements, type, rank);     ///< the sum on that rank alone; the others' data stay
+  library.broadcast(data, elements, type, rank);  ///< from that rank
   { std::as_const(library).another() } -> std::same_as<Library>;  ///< for other ranks, with a queue of its own
-  { library.mark() } -> std::same_as<std::uint64_t>;  ///< behind the last group or sum; larger than earlier ones
+  { library.mark() } -> std::same_as<std::uint64_t>;  ///< behind the last group or collective; larger than earlier ones
   { library.is_done(mark) } -> std::same_as<bool>;
   library.check();
   library.abort();  ///< ends what is under way; afterwards nothing is read or written any more

@@ -20,6 +20,7 @@ struct program_view;
 namespace weft::inline v1::transport {
 
 class endpoint;
+class vendor_groups;
 
 /// A posted send or receive. Owned by whoever posted it; complete once `endpoint::test` has said so, and then empty.
 struct request {
@@ -67,6 +68,16 @@ class library_collectives {
 
   /// Posts data[i] = sum over the ranks, in an order of additions of the library's own; `endpoint::test` completes it.
   [[nodiscard]] virtual request all_reduce(void* data, std::int64_t elements, summand type) = 0;
+};
+
+/// Those of a device vendor's library, which also sums on one rank and tells what one has. All of them are posted in
+/// one order on all ranks.
+class device_collectives : public library_collectives {
+ public:
+  /// Posts data[i] = sum over the ranks, on rank `root` alone; elsewhere data stay as they are.
+  [[nodiscard]] virtual request reduce(void* data, std::int64_t elements, summand type, int root) = 0;
+  /// Posts data[i] = that of rank `root`.
+  [[nodiscard]] virtual request broadcast(void* data, std::int64_t elements, summand type, int root) = 0;
 };
 
 /// What a rank was doing when the deadline of some rank's wait passed.
@@ -185,14 +196,17 @@ class endpoint {
 
   /// The library of a device's vendor among `members`, for sums of data in `memory` (what Kokkos calls it); empty where
   /// not all of them have a door of the same vendor's. Otherwise as `make_library`.
-  [[nodiscard]] virtual std::unique_ptr<library_collectives> make_device_library(std::vector<int> const& members,
-                                                                                 std::string_view memory) {
+  [[nodiscard]] virtual std::unique_ptr<device_collectives> make_device_library(std::vector<int> const& members,
+                                                                                std::string_view memory) {
     static_cast<void>(members), static_cast<void>(memory);
     return {};
   }
 
   /// Whether `library_all_reduce` is a device vendor's, with data in the device's memory.
   [[nodiscard]] virtual bool has_device_library() const { return false; }
+
+  /// The ranks by the vendor's library that they share; null where nobody asked (transport/vendor_groups.hpp).
+  [[nodiscard]] virtual vendor_groups* by_vendor() { return nullptr; }
 
   /// Whether `library_all_reduce` is possible here.
   [[nodiscard]] virtual bool has_library() const { return false; }

@@ -52,8 +52,8 @@ struct library_options {
 /// happened behind its back; a failure, here or on another rank, ends what is under way (`device_library::abort`).
 /// Allocates in `prepare_parts` and at the first posts. MPI with device memory is refused beside it.
 ///
-/// Sums over ranks that are all members (`make_device_library`) have a communicator and a queue of their own, in which
-/// they stand in the program's order: that is the same on all ranks that share a stage, as the proof has found
+/// Collectives over ranks that are all members (`make_device_library`) have a communicator and a queue of their own, in
+/// which they stand in the program's order: that is the same on all ranks that share a stage, as the proof has found
 /// (schedule/play.hpp), and no message of the pipeline waits for one.
 template <device_library Library>
 class library_door final : public relay {
@@ -135,8 +135,8 @@ class library_door final : public relay {
   }
 
   /// Empty where one of them is no member, or for other memory: another vendor's, or the host's.
-  [[nodiscard]] std::unique_ptr<library_collectives> make_device_library(std::vector<int> const& members,
-                                                                         std::string_view memory) override {
+  [[nodiscard]] std::unique_ptr<device_collectives> make_device_library(std::vector<int> const& members,
+                                                                        std::string_view memory) override {
     for (int const each : members)
       if (!is_member(each)) return {};
     if (memory != library_.memory()) return {};

@@ -63,10 +63,11 @@ class relay : public endpoint {
   [[nodiscard]] std::unique_ptr<library_collectives> make_library(std::vector<int> const& members) override {
     return inner_.make_library(members);
   }
-  [[nodiscard]] std::unique_ptr<library_collectives> make_device_library(std::vector<int> const& members,
-                                                                         std::string_view memory) override {
+  [[nodiscard]] std::unique_ptr<device_collectives> make_device_library(std::vector<int> const& members,
+                                                                        std::string_view memory) override {
     return inner_.make_device_library(members, memory);
   }
+  [[nodiscard]] vendor_groups* by_vendor() override { return inner_.by_vendor(); }
   [[nodiscard]] bool has_device_library() const override { return inner_.has_device_library(); }
   [[nodiscard]] bool has_library() const override { return inner_.has_library(); }
   [[nodiscard]] request library_all_reduce(void* data, std::int64_t elements, summand type) override {

@@ -7,6 +7,8 @@
 #include <weft/error.hpp>
 #include <weft/transport/endpoint.hpp>
 #include <weft/transport/running_collective.hpp>
+#include <weft/transport/running_hierarchical.hpp>
+#include <weft/transport/vendor_groups.hpp>
 #include <weft/transport/wait.hpp>
 
 #include <cstddef>
@@ -23,13 +25,13 @@ struct all_reduce_options {
   bool in_parts = false;              ///< of step lists: bodies where the numbers are; see `bodies_in_place`
 };
 
-/// A sum over ranks under way, by one of weft's step lists or by the transport's library. Never blocks:
-/// `advance` posts, tests and adds. Collective over the endpoint's ranks: all of them construct it and start it with
-/// the same choice, number of elements and tag, libraries' ones in the same order too.
+/// A sum over ranks under way, by one of weft's step lists, by the transport's library, or by both in two levels. Never
+/// blocks: `advance` posts, tests and adds. Collective over the endpoint's ranks: all of them construct it and start it
+/// with the same choice, number of elements and tag, libraries' ones in the same order too.
 ///
 /// Several may be under way at once over one endpoint, each with a tag of its own (`schedule::running_tag`); they are
 /// completed in any order. One object serves any number of runs, one after the other, and allocates in its constructor
-/// alone. With a step list, the result has the bits of `collective::play_locally` on every rank; with the library, an
+/// alone. With a step list, the result has the bits of `collective::play_locally` on every rank; with a library, an
 /// order of additions of the library's own. `Memory`: see running_collective.
 template <class Number, class Memory = host_numbers<Number>>
 class running_all_reduce {
@@ -45,6 +47,10 @@ class running_all_reduce {
       if constexpr (!has_summand)
         throw error("weft::transport::running_all_reduce: the library sums float and double alone; choose a step list",
                     {.rank = own_global_rank()});
+      if (how.is_by_vendor()) {
+        sum_by_vendor(tag, segment_of(options), std::move(memory));
+        return;
+      }
       if (how.is_device_library() && !door.has_device_library())
         throw error("weft::transport: the all-reduce \"" + how.name() +
                         "\" is the device vendor's library's, and here not all ranks have a door of one vendor's; run "
@@ -53,8 +59,7 @@ class running_all_reduce {
                     {.rank = own_global_rank()});
       if (!door.has_library()) static_cast<void>(door.library_all_reduce(nullptr, 0, summand::f32));  // says why not
     } else {
-      own_.emplace(door, how.list(door.size()), elements, tag, "all_reduce",
-                   options.segment_elements > 0 ? options.segment_elements : default_segment_elements, options.in_parts,
+      own_.emplace(door, how.list(door.size()), elements, tag, "all_reduce", segment_of(options), options.in_parts,
                    std::move(memory));
     }
   }
@@ -65,6 +70,7 @@ class running_all_reduce {
   /// Begins to sum `data` of all ranks into `data` of each; it must stay where it is, untouched, until complete.
   void start(Number* data) {
     if (own_) return own_->start(data);
+    if (by_vendor_) return by_vendor_->start(data);
     if constexpr (has_summand) {
       if (library_.pending)
         throw error(
@@ -75,7 +81,10 @@ class running_all_reduce {
   }
 
   /// True once this rank's buffer holds the sum and may be changed. Does not block.
-  [[nodiscard]] bool advance() { return own_ ? own_->advance() : door_.test(library_); }
+  [[nodiscard]] bool advance() {
+    if (by_vendor_) return by_vendor_->advance();
+    return own_ ? own_->advance() : door_.test(library_);
+  }
 
   /// Advances until complete, letting other ranks run in between. Throws `remote_error` when another rank has failed,
   /// and `error`, naming the rank it waits for, when nothing has happened for `deadline` seconds (0 or less: never).
@@ -88,6 +97,7 @@ class running_all_reduce {
   template <class OnTurn>
   void wait(double deadline, OnTurn&& on_turn) {
     if (own_) return own_->wait(deadline, on_turn);
+    if (by_vendor_) return by_vendor_->wait(deadline, on_turn);
     auto const overdue = [&](double waited) {
       throw error("weft::transport: all_reduce: rank " + std::to_string(own_global_rank()) + " waited " +
                       std::to_string(static_cast<long>(waited)) +
@@ -99,23 +109,44 @@ class running_all_reduce {
 
   /// Abandons what is under way, after a failure. False where the transport may go on using the data: its owner must
   /// then keep that memory for ever.
-  bool give_up() noexcept { return own_ ? own_->give_up() : door_.abandon(library_); }
+  bool give_up() noexcept {
+    if (by_vendor_) return by_vendor_->give_up();
+    return own_ ? own_->give_up() : door_.abandon(library_);
+  }
 
   [[nodiscard]] std::int64_t elements() const { return elements_; }
 
   /// Memory beside the data: segments that have arrived and wait to be added.
-  [[nodiscard]] std::size_t scratch_bytes() const { return own_ ? own_->scratch_bytes() : 0; }
+  [[nodiscard]] std::size_t scratch_bytes() const {
+    if (by_vendor_) return by_vendor_->scratch_bytes();
+    return own_ ? own_->scratch_bytes() : 0;
+  }
 
  private:
   static constexpr bool has_summand = std::is_same_v<Number, float> || std::is_same_v<Number, double>;
   static constexpr std::int64_t default_segment_elements =
       collective::segment_bytes / static_cast<std::int64_t>(sizeof(Number));
 
+  [[nodiscard]] static std::int64_t segment_of(all_reduce_options const& options) {
+    return options.segment_elements > 0 ? options.segment_elements : default_segment_elements;
+  }
+
+  void sum_by_vendor(int tag, std::int64_t segment_elements, Memory memory) {
+    auto* const groups = door_.by_vendor();
+    if (groups == nullptr)
+      throw error(std::string("weft::transport: the all-reduce \"") + collective::vendor_hierarchy_all_reduce_name +
+                      "\" sums within each vendor by its library, and this door does not know which ranks share one; "
+                      "sum over a transport::vendor_groups",
+                  {.rank = own_global_rank()});
+    by_vendor_.emplace(*groups, elements_, tag, segment_elements, std::move(memory));
+  }
+
   [[nodiscard]] int own_global_rank() const { return door_.global_rank(door_.rank()); }
 
   endpoint& door_;
   std::int64_t elements_;
   std::optional<running_collective<Number, Memory>> own_;
+  std::optional<running_hierarchical<Number, Memory>> by_vendor_;
   request library_;
 };
 

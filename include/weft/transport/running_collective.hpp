@@ -144,6 +144,13 @@ class running_collective {
   }
 
   [[nodiscard]] bool is_running() const { return is_running_; }
+  /// Of this run: messages that are through.
+  [[nodiscard]] std::size_t progress() const { return sends_done_ + receives_done_; }
+  /// While it runs: the rank of the outermost endpoint whose message must come next.
+  [[nodiscard]] int waits_for() const {
+    bool const receives = receives_done_ < receives_posted_;
+    return door_.global_rank(receives ? receives_[receives_done_].peer : sends_[sends_done_].peer);
+  }
   [[nodiscard]] std::size_t scratch_bytes() const { return slots_ * slot_elements_ * sizeof(Number); }
 
  private:
@@ -383,8 +390,7 @@ class running_collective {
   }
 
   [[noreturn]] void refuse_to_wait(double waited) const {
-    bool const receives = receives_done_ < receives_posted_;
-    int const peer = door_.global_rank(receives ? receives_[receives_done_].peer : sends_[sends_done_].peer);
+    int const peer = waits_for();
     throw error(where() + "rank " + std::to_string(own_global_rank()) + " waited " +
                     std::to_string(static_cast<long>(waited)) + " s for rank " + std::to_string(peer) +
                     "; it is slow, stopped, or does something else",

@@ -94,8 +94,8 @@ class subgroup final : public endpoint {
     for (int const each : members) ranks.push_back(of_parent(each));
     return parent_.make_library(ranks);
   }
-  [[nodiscard]] std::unique_ptr<library_collectives> make_device_library(std::vector<int> const& members,
-                                                                         std::string_view memory) override {
+  [[nodiscard]] std::unique_ptr<device_collectives> make_device_library(std::vector<int> const& members,
+                                                                        std::string_view memory) override {
     std::vector<int> ranks;
     for (int const each : members) ranks.push_back(of_parent(each));
     return parent_.make_device_library(ranks, memory);

@@ -70,9 +70,19 @@ class nccl_calls {
     begun(ncclRecv(data, bytes, ncclInt8, peer, state_->ranks, state_->messages), "ncclRecv");
   }
   void all_reduce(void* data, std::int64_t elements, summand type) {
-    begun(ncclAllReduce(data, data, static_cast<std::size_t>(elements),
-                        type == summand::f32 ? ncclFloat32 : ncclFloat64, ncclSum, state_->ranks, state_->messages),
+    begun(ncclAllReduce(data, data, static_cast<std::size_t>(elements), vendor_type(type), ncclSum, state_->ranks,
+                        state_->messages),
           "ncclAllReduce");
+  }
+  void reduce(void* data, std::int64_t elements, summand type, int root) {
+    begun(ncclReduce(data, data, static_cast<std::size_t>(elements), vendor_type(type), ncclSum, root, state_->ranks,
+                     state_->messages),
+          "ncclReduce");
+  }
+  void broadcast(void* data, std::int64_t elements, summand type, int root) {
+    begun(ncclBroadcast(data, data, static_cast<std::size_t>(elements), vendor_type(type), root, state_->ranks,
+                        state_->messages),
+          "ncclBroadcast");
   }
   void end_group() { begun(ncclGroupEnd(), "ncclGroupEnd"); }
 
@@ -126,6 +136,8 @@ class nccl_calls {
     ncclComm_t ranks = nullptr;
     execution::stream_marks<Runtime> launched;
   };
+
+  static ncclDataType_t vendor_type(summand type) { return type == summand::f32 ? ncclFloat32 : ncclFloat64; }
 
   static void require(ncclResult_t result, char const* call, ncclComm_t ranks) {
     if (result == ncclSuccess || result == ncclInProgress) return;

@@ -18,19 +18,23 @@
 
 namespace weft::inline v1::transport::detail {
 
-/// All-reduces by a vendor's library, on a communicator and in a queue of their own, so that none stands behind a
+/// Collectives by a vendor's library, on a communicator and in a queue of their own, so that none stands behind a
 /// message of the pipeline; see library_door.hpp, which makes, tests and outlives it. They are launched in the order of
 /// their posts, each once the library has taken over the one before, and nothing waits.
 template <device_library Library>
-class library_sums final : public library_collectives {
+class library_sums final : public device_collectives {
  public:
-  /// One sum; a request's handle is its address.
+  enum class what : std::uint8_t { all_reduce, reduce, broadcast };
+
+  /// One of them; a request's handle is its address.
   struct sum {
     enum class state_type : std::uint8_t { waiting, launching, running, done };
     library_sums* of = nullptr;
     void* data = nullptr;
     std::int64_t elements = 0;
     summand type = summand::f32;
+    what kind = what::all_reduce;
+    int root = 0;
     state_type state = state_type::waiting;
     std::uint64_t mark = 0;
     sum* next = nullptr;  ///< launched after this one
@@ -50,25 +54,13 @@ class library_sums final : public library_collectives {
   }
 
   [[nodiscard]] request all_reduce(void* data, std::int64_t elements, summand type) override {
-    if (is_broken_) fail();
-    if (free_.empty()) {
-      owned_.push_back(std::make_unique<sum>());
-      free_.push_back(owned_.back().get());
-    }
-    sum& mine = *free_.back();
-    free_.pop_back();
-    mine = {this, data, elements, type, sum::state_type::waiting, 0, nullptr};
-    if (elements > 0) {
-      (last_ == nullptr ? first_ : last_->next) = &mine;
-      last_ = &mine;
-      if (next_ == nullptr) next_ = &mine;
-    } else {
-      mine.state = sum::state_type::done;
-    }
-    advance();
-    request made{reinterpret_cast<std::uintptr_t>(&mine), true, false, true};
-    made.of = &door_;
-    return made;
+    return post(data, elements, type, what::all_reduce, 0);
+  }
+  [[nodiscard]] request reduce(void* data, std::int64_t elements, summand type, int root) override {
+    return post(data, elements, type, what::reduce, root);
+  }
+  [[nodiscard]] request broadcast(void* data, std::int64_t elements, summand type, int root) override {
+    return post(data, elements, type, what::broadcast, root);
   }
 
   [[nodiscard]] static bool test(request& posted) {
@@ -96,6 +88,28 @@ class library_sums final : public library_collectives {
   }
 
  private:
+  [[nodiscard]] request post(void* data, std::int64_t elements, summand type, what kind, int root) {
+    if (is_broken_) fail();
+    if (free_.empty()) {
+      owned_.push_back(std::make_unique<sum>());
+      free_.push_back(owned_.back().get());
+    }
+    sum& mine = *free_.back();
+    free_.pop_back();
+    mine = {this, data, elements, type, kind, root, sum::state_type::waiting, 0, nullptr};
+    if (elements > 0) {
+      (last_ == nullptr ? first_ : last_->next) = &mine;
+      last_ = &mine;
+      if (next_ == nullptr) next_ = &mine;
+    } else {
+      mine.state = sum::state_type::done;
+    }
+    advance();
+    request made{reinterpret_cast<std::uintptr_t>(&mine), true, false, true};
+    made.of = &door_;
+    return made;
+  }
+
   [[noreturn]] void fail() const {
     int const own = inner_.global_rank(inner_.rank());
     throw error("weft::transport::" + std::string(Library::name) + ": rank " + std::to_string(own) +
@@ -116,7 +130,7 @@ class library_sums final : public library_collectives {
       if (mine.state == sum::state_type::waiting) {
         if (!library_.is_ready()) break;
         library_.follow();
-        library_.all_reduce(mine.data, mine.elements, mine.type);
+        launch(mine);
         mine.state = sum::state_type::launching;
       }
       if (!library_.is_ready()) break;
@@ -128,6 +142,14 @@ class library_sums final : public library_collectives {
       first_ = first_->next;
     }
     if (first_ == nullptr) last_ = nullptr;
+  }
+
+  void launch(sum const& mine) {
+    switch (mine.kind) {
+      case what::all_reduce: return library_.all_reduce(mine.data, mine.elements, mine.type);
+      case what::reduce: return library_.reduce(mine.data, mine.elements, mine.type, mine.root);
+      case what::broadcast: return library_.broadcast(mine.data, mine.elements, mine.type, mine.root);
+    }
   }
 
   endpoint& inner_;

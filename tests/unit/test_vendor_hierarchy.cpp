@@ -1,0 +1,314 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// All-reduces in two levels: by a vendor's library within each vendor, by messages across.
+#include "support/all_reduce_checks.hpp"
+#include "support/guarded_memory.hpp"
+#include "support/guarded_numbers.hpp"
+#include "support/host_library.hpp"
+
+#include <weft/collective/by_groups.hpp>
+#include <weft/schedule/lower.hpp>
+#include <weft/schedule/one_f_one_b.hpp>
+#include <weft/schedule/write_table.hpp>
+#include <weft/transport/in_process.hpp>
+#include <weft/transport/library_door.hpp>
+#include <weft/transport/running_hierarchical.hpp>
+#include <weft/transport/staged.hpp>
+#include <weft/transport/subgroup.hpp>
+#include <weft/transport/vendor_groups.hpp>
+#include <weft/transport/wait.hpp>
+
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace {
+
+using weft::collective::all_reduce_choice;
+using weft::transport::endpoint;
+using weft::transport::host_copies;
+using weft::transport::host_numbers;
+using weft::transport::in_process;
+using weft::transport::running_all_reduce;
+using weft::transport::vendor_groups;
+using weft_test::guarded_array;
+using weft_test::guarded_copies;
+using weft_test::guarded_numbers;
+using library = weft_test::host_library<true>;
+using library_door = weft::transport::library_door<library>;
+namespace schedule = weft::schedule;
+
+constexpr int host = -1;
+
+schedule::program small_program() {
+  return schedule::lower(
+      schedule::write_table<schedule::one_f_one_b>(2, 2).view(),
+      {.tied = schedule::tied_stages::none, .optimizer = false, .receives = schedule::receive_time::at_use});
+}
+
+/// Ranks of several vendors, each with its library and a memory of its own, between which messages are staged; ranks
+/// that are `host` have neither. Returns the words of the failure that ended it.
+template <bool Staged = true>
+std::string play(std::vector<int> const& vendors, std::function<void(vendor_groups&)> const& function,
+                 std::vector<library::counts>* told = nullptr) {
+  auto const program = small_program();
+  try {
+    in_process::run(static_cast<int>(vendors.size()), [&](endpoint& world) {
+      auto const own = static_cast<std::size_t>(world.rank());
+      bool const is_host = vendors[own] == host;
+      weft::transport::staged<1024, guarded_copies> staged(world);
+      weft::transport::staged<1024, host_copies> staged_host(world);
+      endpoint& inner = !Staged ? world : is_host ? static_cast<endpoint&>(staged_host) : staged;
+      std::vector<int> alike;
+      for (int each = 0; each < world.size() && !is_host; ++each)
+        if (vendors[static_cast<std::size_t>(each)] == vendors[own]) alike.push_back(each);
+      library_door door(inner, program.view(), library(told == nullptr ? nullptr : &told->at(own)),
+                        {.members = weft::transport::chosen_ranks(alike), .deadline = 20.0});
+      vendor_groups groups(door, is_host ? "Host" : "Guarded", !is_host, 20.0);
+      function(groups);
+    });
+  } catch (weft::error const& failure) {
+    return failure.what();
+  }
+  return "";
+}
+
+/// Whole numbers, whose sums are exact in any order, or such that show it.
+template <class Number>
+Number value(bool is_whole, int rank, std::int64_t element, int salt) {
+  if (!is_whole) return weft_test::contribution<Number>(rank, element, salt);
+  return static_cast<Number>((element * 7 + rank * 31 + salt * 13) % 1001 - 500);
+}
+
+template <class Number>
+std::vector<Number> values(bool is_whole, int rank, std::int64_t elements, int salt) {
+  std::vector<Number> made;
+  for (std::int64_t element = 0; element < elements; ++element)
+    made.push_back(value<Number>(is_whole, rank, element, salt));
+  return made;
+}
+
+template <class Number>
+std::vector<Number> sums(bool is_whole, std::vector<int> const& groups, std::int64_t elements, int salt) {
+  std::vector<std::vector<Number>> all;
+  std::vector<Number*> data;
+  for (int rank = 0; rank < static_cast<int>(groups.size()); ++rank)
+    all.push_back(values<Number>(is_whole, rank, elements, salt));
+  for (auto& each : all) data.push_back(each.data());
+  auto const list = weft::collective::all_reduce_by_groups(groups.data(), static_cast<int>(groups.size()));
+  weft::collective::play_locally(list, data.data(), elements);
+  return all.front();
+}
+
+/// Where a rank's numbers are.
+template <class Number>
+class host_array {
+ public:
+  explicit host_array(std::size_t count) : data_(count) {}
+  [[nodiscard]] Number* data() { return data_.data(); }
+  void put(std::vector<Number> const& values) { data_ = values; }
+  [[nodiscard]] std::vector<Number> get(std::size_t) const { return data_; }
+
+ private:
+  std::vector<Number> data_;
+};
+
+/// Several sums at once, twice each, waited for in another order than they began. Collective.
+template <class Number, template <class> class Memory, template <class> class Array>
+bool sums_are_right(vendor_groups& door, bool is_whole) {
+  constexpr int count = 4;
+  constexpr std::int64_t elements[count] = {1003, 0, 17, 300};
+  using sum = running_all_reduce<Number, Memory<Number>>;
+  std::vector<std::unique_ptr<sum>> all;
+  std::vector<std::unique_ptr<Array<Number>>> data;
+  for (int each = 0; each < count; ++each) {
+    all.push_back(std::make_unique<sum>(door, all_reduce_choice("hierarchical:nccl"), elements[each],
+                                        schedule::running_tag(each),
+                                        weft::transport::all_reduce_options{.segment_elements = 64}, Memory<Number>()));
+    data.push_back(std::make_unique<Array<Number>>(static_cast<std::size_t>(elements[each])));
+  }
+  bool is_right = true;
+  for (int turn = 0; turn < 2; ++turn) {
+    for (std::size_t each = 0; each < count; ++each) {
+      data[each]->put(values<Number>(is_whole, door.rank(), elements[each], turn + 5 * static_cast<int>(each)));
+      all[each]->start(data[each]->data());
+    }
+    auto const advance_all = [&] {
+      for (auto& each : all) static_cast<void>(each->advance());
+    };
+    for (std::size_t each = count; each-- > 0;) all[each]->wait(20.0, advance_all);
+    for (std::size_t each = 0; each < count; ++each)
+      is_right =
+          is_right && data[each]->get(static_cast<std::size_t>(elements[each])) ==
+                          sums<Number>(is_whole, door.group_of(), elements[each], turn + 5 * static_cast<int>(each));
+  }
+  return is_right;
+}
+
+void check_sums(std::vector<int> const& vendors, std::vector<int> const& groups, bool is_whole) {
+  std::string of_vendors;
+  for (int const each : vendors) of_vendors += std::to_string(each) + " ";
+  CAPTURE(of_vendors);
+  std::atomic<int> wrong{0};
+  auto const words = play(vendors, [&](vendor_groups& door) {
+    if (door.group_of() != groups) ++wrong;
+    bool const is_host = vendors[static_cast<std::size_t>(door.rank())] == host;
+    if (!(is_host ? sums_are_right<float, host_numbers, host_array>(door, is_whole)
+                  : sums_are_right<float, guarded_numbers, guarded_array>(door, is_whole)))
+      ++wrong;
+    if (!(is_host ? sums_are_right<double, host_numbers, host_array>(door, is_whole)
+                  : sums_are_right<double, guarded_numbers, guarded_array>(door, is_whole)))
+      ++wrong;
+  });
+  CHECK(words == "");
+  CHECK(wrong == 0);
+}
+
+}  // namespace
+
+TEST_CASE("vendor hierarchy: the sums of the list by groups, on all ranks alike, several under way") {
+  for (bool const is_whole : {true, false}) {  // groups of two have one order
+    check_sums({0, 0, 1}, {0, 0, 1}, is_whole);
+    check_sums({0, 0, 1, 1}, {0, 0, 1, 1}, is_whole);
+    check_sums({1, 0, 1, 0}, {0, 1, 0, 1}, is_whole);
+    check_sums({0, 1, 2}, {0, 1, 2}, is_whole);
+  }
+  check_sums({0, 0, 0, 2, 1, 1}, {0, 0, 0, 1, 2, 2}, true);
+  check_sums({0, 0, 0}, {0, 0, 0}, true);
+  check_sums({0}, {0}, true);
+}
+
+TEST_CASE("vendor hierarchy: ranks of hosts beside those of devices, and hosts alone") {
+  for (bool const is_whole : {true, false}) {
+    check_sums({0, 0, host}, {0, 0, 1}, is_whole);
+    check_sums({host, 0, host, 0}, {0, 1, 2, 1}, is_whole);
+    check_sums({host, host, host}, {0, 1, 2}, is_whole);
+  }
+}
+
+TEST_CASE("vendor hierarchy: who waits for a late sum alone moves the earlier ones of its library, too") {
+  std::atomic<int> wrong{0};
+  auto const words = play({0, 0, 1, 1}, [&](vendor_groups& door) {
+    using sum = running_all_reduce<float, guarded_numbers<float>>;
+    all_reduce_choice const how("hierarchical:nccl");
+    sum one(door, how, 200, schedule::running_tag(0), {}, guarded_numbers<float>());
+    sum two(door, how, 100, schedule::running_tag(1), {}, guarded_numbers<float>());
+    guarded_array<float> const first(200);
+    guarded_array<float> const second(100);
+    first.put(values<float>(true, door.rank(), 200, 0));
+    second.put(values<float>(true, door.rank(), 100, 1));
+    one.start(first.data());
+    two.start(second.data());
+    two.wait(20.0);
+    one.wait(20.0);
+    if (first.get(200) != sums<float>(true, {0, 0, 1, 1}, 200, 0)) ++wrong;
+    if (second.get(100) != sums<float>(true, {0, 0, 1, 1}, 100, 1)) ++wrong;
+    if (door.leads() && door.turns() != 2) ++wrong;
+  });
+  CHECK(words == "");
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("vendor hierarchy: a failure on one rank ends the sums of the others, whatever part they are in") {
+  for (int const failing : {0, 1, 2, 3}) {
+    CAPTURE(failing);
+    std::vector<library::counts> told(4);
+    std::vector<library::counts> of_sums(4);
+    for (std::size_t rank = 0; rank < 4; ++rank) told[rank].of_another = &of_sums[rank];
+    auto const words = play(
+        {0, 0, 1, 1},
+        [&](vendor_groups& door) {
+          running_all_reduce<float, guarded_numbers<float>> sum(door, all_reduce_choice("hierarchical:nccl"), 8, 32001,
+                                                                {}, guarded_numbers<float>());
+          guarded_array<float> const data(8);
+          if (door.rank() == failing) throw weft::error("a rank has had enough");
+          sum.start(data.data());
+          sum.wait(20.0);
+        },
+        &told);
+    CHECK(words == "a rank has had enough");
+    for (std::size_t rank = 0; rank < 4; ++rank) {
+      CHECK(of_sums[rank].left == 0);
+      CHECK(of_sums[rank].aborts == 1);
+    }
+  }
+}
+
+TEST_CASE("vendor hierarchy: a leader that never comes is named on every rank") {
+  std::vector<std::string> all(4);
+  static_cast<void>(play({0, 0, 1, 1}, [&](vendor_groups& door) {
+    running_all_reduce<float, guarded_numbers<float>> sum(door, all_reduce_choice("hierarchical:nccl"), 8, 32001, {},
+                                                          guarded_numbers<float>());
+    guarded_array<float> const data(8);
+    try {
+      if (door.rank() == 2)
+        weft::transport::wait_until(
+            door, 20.0, [] { return false; },
+            [] { throw weft::error("weft::test: rank 2 plays the piano; let it", {.rank = 2}); }, [] {});
+      sum.start(data.data());
+      sum.wait(door.rank() == 1 ? 0.3 : 20.0);
+    } catch (weft::error const& failure) {
+      all[static_cast<std::size_t>(door.rank())] = failure.what();
+      throw;
+    }
+  }));
+  for (std::string const& story : all) {
+    CAPTURE(story);
+    CHECK(story.find("rank 1 waited 0 s for its vendor's library, by which rank 0 tells the sum") != std::string::npos);
+    CHECK(story.find("rank 0 waited 0 s for rank 2, which leads another vendor's") != std::string::npos);
+    CHECK(story.find("rank 2 plays the piano") != std::string::npos);
+    CHECK(story.find("rank 3 waited 0 s for its vendor's library, which sums over the vendor's ranks") !=
+          std::string::npos);
+  }
+  CHECK(all[1].find("rank 1 waits for rank 0, that for rank 2; rank 2 holds up the others") != std::string::npos);
+}
+
+TEST_CASE("vendor hierarchy: sums that begin in another order on one rank are told, and nothing hangs") {
+  auto const words = play({0, 0, 1}, [&](vendor_groups& door) {
+    using sum = running_all_reduce<float, guarded_numbers<float>>;
+    all_reduce_choice const how("hierarchical:nccl");
+    sum one(door, how, 3, schedule::running_tag(0), {}, guarded_numbers<float>());
+    sum two(door, how, 4, schedule::running_tag(1), {}, guarded_numbers<float>());
+    guarded_array<float> const first(3);
+    guarded_array<float> const second(4);
+    if (door.rank() != 1) one.start(first.data());
+    two.start(second.data());
+    if (door.rank() == 1) one.start(first.data());
+    one.wait(20.0, [&] { static_cast<void>(two.advance()); });
+    two.wait(20.0);
+  });
+  CHECK(words == "host library: rank 0 sums 3 elements by rank 0 where rank 1 sums 4 elements by rank 0");
+}
+
+TEST_CASE("vendor hierarchy: refused in words, on every rank alike") {
+  auto const nothing = [](vendor_groups&) {};
+  CHECK(play<false>({0, 0, 1, 1}, nothing) ==
+        "weft::transport::vendor_groups: rank 0 does not hand bodies to rank 2, and both lead ranks that share a "
+        "library; build the library's door on transport::staged on every rank, or choose another all-reduce");
+  CHECK(play<false>({0, 0, 0}, nothing) == "");     // nothing goes across
+  CHECK(play<false>({host, host}, nothing) == "");  // nor needs to be handed over
+  std::string plain;
+  try {
+    in_process::run(2, [&](endpoint& world) {
+      running_all_reduce<float> const sum(world, all_reduce_choice("hierarchical:nccl"), 8, 32001);
+    });
+  } catch (weft::error const& failure) {
+    plain = failure.what();
+  }
+  CHECK(plain ==
+        "weft::transport: the all-reduce \"hierarchical:nccl\" sums within each vendor by its library, and this door "
+        "does not know which ranks share one; sum over a transport::vendor_groups");
+  CHECK_THROWS_WITH_AS(
+      static_cast<void>(all_reduce_choice("hierarchical:nccl").list(2)),
+      doctest::Contains("\"hierarchical:nccl\" is the device vendor's library's all-reduce and has no"), weft::error);
+  CHECK_THROWS_WITH_AS(all_reduce_choice("hierarchical:rccl"), doctest::Contains("there is no all-reduce"),
+                       weft::error);
+}
