@@ -121,6 +121,11 @@ TEST_CASE("plan: the data axis may come when the program starts, and the pipelin
            weft::mesh<weft::axis<weft::pipeline_axis, 4>, weft::axis<weft::data_axis, weft::dynamic>>>;
   static_assert(by_vendor::view().work.reduces_over_data);
   CHECK(weft::collective::all_reduce_choice(by_vendor::reduction::name).is_device_library());
+  using by_vendors =
+      plan<schedule::one_f_one_b, weft::micro_batches<8>, weft::reduce_gradients<weft::collective::vendor_hierarchy>,
+           weft::mesh<weft::axis<weft::pipeline_axis, 4>, weft::axis<weft::data_axis, weft::dynamic>>>;
+  static_assert(by_vendors::view().work.reduces_over_data);
+  CHECK(weft::collective::all_reduce_choice(by_vendors::reduction::name).is_by_vendor());
   auto const last = open_data::view().row(3);
   CHECK(last[last.size - 4].group == static_cast<int>(schedule::reduction::data));
   CHECK(last[last.size - 3].group == static_cast<int>(schedule::reduction::tied));

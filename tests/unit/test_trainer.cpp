@@ -341,23 +341,29 @@ TEST_CASE("trainer: over a vendor's library, evaluation is lowered for it and ha
   CHECK(evaluated(true) == plain);
 }
 
-TEST_CASE("trainer: gradients summed by a vendor's library: equal replicas, repeatable, near the ring's") {
-  auto const train_by = [&](char const* reduction, bool has_door) {
+TEST_CASE("trainer: gradients summed by a vendor's library, and by two of them: equal replicas, repeatable") {
+  // Two pipelines of two ranks: `one_vendor`, or each pipeline of a vendor of its own.
+  enum class door_kind { none, one_vendor, two_vendors };
+  auto const train_by = [&](char const* reduction, door_kind kind, int pipelines = 2) {
     std::vector<double> losses;
-    in_process::run(4, [&](endpoint& world) {
+    in_process::run(2 * pipelines, [&](endpoint& world) {
       auto const make = [] {
         return weft::schedule::make_program(
             "1f1b", 2, 3, {.reduce_over_data = true, .receives = weft::schedule::receive_time::at_use});
       };
       using library = weft_test::host_library<false>;
-      weft::transport::library_door<library> door(world, make().view(), library());
+      auto members = weft::transport::chosen_ranks::all();
+      if (kind == door_kind::two_vendors)  // neighbours in rank are of two pipelines
+        members = world.rank() % pipelines < 2 ? weft::transport::chosen_ranks{0, 1, pipelines, pipelines + 1}
+                                               : weft::transport::chosen_ranks{2, pipelines + 2};
+      weft::transport::library_door<library> door(world, make().view(), library(), {.members = members});
       weft::train::trainer_options options;
       options.extents = {3, length};
       options.deadline = 20.0;
       options.compare_replicas_every = 1;
       options.reduction = weft::collective::all_reduce_choice(reduction);
-      weft::train::trainer<tiny, float, space> trainer(make(), has_door ? static_cast<endpoint&>(door) : world,
-                                                       options);
+      weft::train::trainer<tiny, float, space> trainer(
+          make(), kind == door_kind::none ? world : static_cast<endpoint&>(door), options);
       for (int step = 0; step < 3; ++step) {
         token_source const source(tiny::vocabulary, sequences, length, 1);
         double const loss = trainer.step(source.view(3, static_cast<std::uint64_t>(step))).loss;
@@ -366,14 +372,23 @@ TEST_CASE("trainer: gradients summed by a vendor's library: equal replicas, repe
     });
     return losses;
   };
-  auto const by_ring = train_by("ring", true);
-  auto const by_library = train_by("nccl", true);
-  REQUIRE(by_library.size() == 3);
-  CHECK(by_library[2] < by_library[0]);
-  for (std::size_t step = 0; step < 3; ++step) CHECK(by_library[step] == doctest::Approx(by_ring[step]).epsilon(1e-5));
-  CHECK(train_by("nccl", true) == by_library);
-  CHECK_THROWS_WITH_AS(train_by("nccl", false), doctest::Contains("not all ranks have a door of one vendor's"),
-                       weft::error);
+  auto const near = [](std::vector<double> const& one, std::vector<double> const& other) {
+    REQUIRE(one.size() == 3);
+    CHECK(one[2] < one[0]);
+    for (std::size_t step = 0; step < 3; ++step) CHECK(one[step] == doctest::Approx(other[step]).epsilon(1e-5));
+  };
+  auto const by_library = train_by("nccl", door_kind::one_vendor);
+  near(by_library, train_by("ring", door_kind::one_vendor));
+  CHECK(train_by("nccl", door_kind::one_vendor) == by_library);
+  CHECK_THROWS_WITH_AS(train_by("nccl", door_kind::none),
+                       doctest::Contains("not all ranks have a door of one vendor's"), weft::error);
+  // Within one vendor it is the library's; where each rank is alone, recursive halving; in groups of two ranks the
+  // library's order is the tree's.
+  CHECK(train_by("hierarchical:nccl", door_kind::one_vendor) == by_library);
+  CHECK(train_by("hierarchical:nccl", door_kind::none) == train_by("recursive-halving", door_kind::none));
+  auto const by_groups = train_by("hierarchical:0,0,1", door_kind::none, 3);
+  CHECK(train_by("hierarchical:nccl", door_kind::two_vendors, 3) == by_groups);
+  near(by_groups, train_by("ring", door_kind::none, 3));
 }
 
 TEST_CASE("trainer: a plan brings its partition and its memory limit") {

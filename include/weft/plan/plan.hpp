@@ -109,9 +109,10 @@ struct settings {
   static_assert(count<is_held_to, Policies...> <= 1, "weft::plan: two send models are given; keep one");
   static_assert(count<is_reduction, Policies...> <= 1, "weft::plan: reduce_gradients is given twice; keep one");
   static_assert(collective_policy<reduction> || std::is_same_v<reduction, collective::library> ||
-                    std::is_same_v<reduction, collective::device_library>,
+                    std::is_same_v<reduction, collective::device_library> ||
+                    std::is_same_v<reduction, collective::vendor_hierarchy>,
                 "weft::plan: reduce_gradients names no collective policy; use one such as weft::collective::ring (see "
-                "concepts/collective_policy.hpp), or weft::collective::library or device_library");
+                "concepts/collective_policy.hpp), or weft::collective::library, device_library or vendor_hierarchy");
 
   static_assert(count<is_reduction, Policies...> == 0 || mesh::template has_axis<data_axis>() ||
                     placement_copies<schedule> > 1,

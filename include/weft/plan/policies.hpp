@@ -69,8 +69,8 @@ struct allow_mixed {
   static constexpr bool holds = (std::is_same_v<Tag, Tags> || ...);
 };
 
-/// How gradients are summed over the data axis: one of the policies of collective/, or `collective::library` or
-/// `device_library`. The ring where nothing is said.
+/// How gradients are summed over the data axis: one of the policies of collective/, or `collective::library`,
+/// `device_library` or `vendor_hierarchy`. The ring where nothing is said.
 template <class Policy>
 struct reduce_gradients {
   using policy = Policy;

@@ -39,7 +39,7 @@ namespace weft::inline v1::train {
 ///
 /// On a device, messages go from and into the accumulators and a kernel adds them (`in_place`, where every door between
 /// the ranks hands bodies over: transport/bodies_in_place.hpp), or by way of pinned mirrors, which the host adds: the
-/// same bits. The device vendor's library sums the accumulators itself.
+/// same bits. The device vendor's library sums the accumulators itself, and between vendors their leaders do in place.
 template <class Store, class Space>
 class gradient_reduction {
  public:
@@ -229,7 +229,7 @@ class gradient_reduction {
     int const tag = schedule::running_tag(static_cast<int>(buckets_.size()));
     transport::all_reduce_options const options{.in_parts = in_place_};
     if constexpr (!is_host)
-      if (in_place_) {
+      if (in_place_ || policy.is_by_vendor()) {
         if (!adds_) adds_.emplace(execution::new_instance<Space>());
         made.run_there = std::make_unique<run_on_device>(door, policy, elements, tag, options,
                                                          transport::device_numbers<real, Space>(*adds_));

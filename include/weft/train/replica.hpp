@@ -10,7 +10,9 @@
 #include <weft/transport/bodies_in_place.hpp>
 #include <weft/transport/endpoint.hpp>
 #include <weft/transport/subgroup.hpp>
+#include <weft/transport/vendor_groups.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -71,6 +73,16 @@ class replica {
   }
   [[nodiscard]] bool sums_in_place() const { return sums_in_place_; }
 
+  /// Finds out which holders share a vendor's library, for sums in two levels; see transport/vendor_groups.hpp, also
+  /// for `memory`. Collective over the ranks that hold the same stages; so is destruction.
+  void group_by_vendor(std::string_view memory, bool is_device, double deadline) {
+    for (auto const& each : holders_) {
+      groups_.push_back(std::make_unique<transport::vendor_groups>(*each, memory, is_device, deadline));
+      std::replace(holders_of_stage_.begin(), holders_of_stage_.end(), each.get(),
+                   static_cast<transport::endpoint*>(groups_.back().get()));
+    }
+  }
+
   [[nodiscard]] int index() const { return index_; }    ///< coordinate along the data axis
   [[nodiscard]] int count() const { return count_; }    ///< pipelines of the job
   [[nodiscard]] int copies() const { return copies_; }  ///< of the model, in each pipeline
@@ -121,6 +133,7 @@ class replica {
   int copies_;
   std::unique_ptr<transport::endpoint> pipeline_;
   std::vector<std::unique_ptr<transport::endpoint>> holders_;
+  std::vector<std::unique_ptr<transport::endpoint>> groups_;  // of holders_, around them
   std::vector<transport::endpoint*> holders_of_stage_;
   bool sums_in_place_ = false;
 };
