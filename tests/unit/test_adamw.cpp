@@ -22,7 +22,7 @@ TEST_CASE("adamw: three steps agree with the formulas written out") {
   double expected[2] = {1.0, -2.0};
   double mean[2] = {0.0, 0.0};
   double square[2] = {0.0, 0.0};
-  weft::train::adamw_places<double, space> places(2);
+  weft::train::adamw_value_slots<double, space> slots(2);
   for (int step = 1; step <= 3; ++step) {
     double const scale = step == 2 ? 0.5 : 1.0;
     bool const decays = step != 3;
@@ -35,8 +35,8 @@ TEST_CASE("adamw: three steps agree with the formulas written out") {
       double const unbiased_square = square[i] / (1.0 - std::pow(0.99, step));
       expected[i] -= 1e-2 * (unbiased_mean / (std::sqrt(unbiased_square) + 1e-8) + (decays ? 0.1 : 0.0) * expected[i]);
     }
-    places.set(space{}, 1, values::make(options, 1e-2, step, scale));
-    weft::train::adamw_step(space{}, options, places.at(1), decays, w, m, v, g, next_w, next_m, next_v, next_w);
+    slots.set(space{}, 1, values::make(options, 1e-2, step, scale));
+    weft::train::adamw_step(space{}, options, slots.at(1), decays, w, m, v, g, next_w, next_m, next_v, next_w);
     Kokkos::fence();
     for (int i = 0; i < 2; ++i) {
       CHECK(next_w(i) == doctest::Approx(expected[i]).epsilon(1e-13));
@@ -53,9 +53,9 @@ TEST_CASE("adamw: the current state stays as it was until it is swapped") {
   view w("w", 1), m("m", 1), v("v", 1), g("g", 1), next_w("w2", 1), next_m("m2", 1), next_v("v2", 1);
   w(0) = 3.0;
   g(0) = 1.0;
-  weft::train::adamw_places<double, space> places;
-  places.set(space{}, 0, values::make({}, 1e-3, 1, 1.0));
-  weft::train::adamw_step(space{}, {}, places.at(0), true, w, m, v, g, next_w, next_m, next_v, next_w);
+  weft::train::adamw_value_slots<double, space> slots;
+  slots.set(space{}, 0, values::make({}, 1e-3, 1, 1.0));
+  weft::train::adamw_step(space{}, {}, slots.at(0), true, w, m, v, g, next_w, next_m, next_v, next_w);
   Kokkos::fence();
   CHECK(w(0) == 3.0);
   CHECK(m(0) == 0.0);

@@ -44,22 +44,22 @@ struct adamw_values {
 /// Where they lie, at addresses that never change: as bytes, since Kokkos would launch kernels of its own to make and
 /// to destroy what is no number.
 template <class Real, class Space>
-class adamw_places {
+class adamw_value_slots {
  public:
-  explicit adamw_places(std::size_t count = 1)
+  explicit adamw_value_slots(std::size_t count = 1)
       : there_(execution::allocate<view>("weft::step_values", count * size)),
         here_(Kokkos::create_mirror_view(there_)) {}
 
-  /// Queues on `space`, and reads host memory later: fence `space` before the same place is set again.
-  void set(Space const& space, std::size_t place, adamw_values<Real> const& values) {
-    std::memcpy(here_.data() + place * size, &values, size);
+  /// Queues on `space`, and reads host memory later: fence `space` before the same slot is set again.
+  void set(Space const& space, std::size_t slot, adamw_values<Real> const& values) {
+    std::memcpy(here_.data() + slot * size, &values, size);
     if constexpr (!execution::is_host_space<Space>) {
-      auto const one = std::make_pair(place * size, (place + 1) * size);
+      auto const one = std::make_pair(slot * size, (slot + 1) * size);
       Kokkos::deep_copy(space, Kokkos::subview(there_, one), Kokkos::subview(here_, one));
     }
   }
-  [[nodiscard]] adamw_values<Real> const* at(std::size_t place) const {
-    return reinterpret_cast<adamw_values<Real> const*>(there_.data() + place * size);
+  [[nodiscard]] adamw_values<Real> const* at(std::size_t slot) const {
+    return reinterpret_cast<adamw_values<Real> const*>(there_.data() + slot * size);
   }
 
  private:

@@ -82,7 +82,7 @@ class asynchronous_stage {
       if (layers[stage].last == Model::layer_count && layers[stage].first < Model::layer_count)
         head_rank_ = static_cast<int>(stage);
     tied_applied_.resize(tied_.size());
-    places_ = decltype(places_)(1 + tied_.size());
+    step_values_ = decltype(step_values_)(1 + tied_.size());
     lock_while_building_ = {};
   }
 
@@ -150,7 +150,7 @@ class asynchronous_stage {
     if (applies) ++applied_;
     {
       auto const lock = door_.launch_lock();
-      set_place(0, rate, applied_, scale);
+      set_values(0, rate, applied_, scale);
       for (auto const& entry : store().entries())
         if (entry.descriptor.tie_group < 0) update(entry, applies, store().gradient(entry), 0);
       for (std::size_t index = 0; index < tied_.size(); ++index) {
@@ -161,7 +161,7 @@ class asynchronous_stage {
         double const own_scale = clipping_ == clip_policy::delayed_norm ? scale
                                  : moves                                ? scale_of(std::sqrt(found->squares))
                                                                         : 1.0;
-        set_place(1 + index, rate, tied_applied_[index], own_scale);
+        set_values(1 + index, rate, tied_applied_[index], own_scale);
         for (auto const& entry : store().entries())
           if (entry.descriptor.tie_group == tied_[index].group)
             update(entry, moves, moves ? found->sum : store().gradient(entry), 1 + index);
@@ -348,18 +348,18 @@ class asynchronous_stage {
 
   [[nodiscard]] double scale_of(double norm) const { return clip_ > 0.0 && norm > clip_ ? clip_ / norm : 1.0; }
 
-  /// What AdamW does this time: the stage's own parameters are place 0, those of tied group i place 1 + i.
-  void set_place(std::size_t place, double rate, std::int64_t applied, double scale) {
-    places_.set(space_, place, step_values::make(optimizer_, rate, applied, scale / loss_scale_));
+  /// What AdamW does this time: slot 0 is of the stage's own parameters, slot 1 + i of those of tied group i.
+  void set_values(std::size_t slot, double rate, std::int64_t applied, double scale) {
+    step_values_.set(space_, slot, step_values::make(optimizer_, rate, applied, scale / loss_scale_));
   }
 
   template <class Entry>
-  void update(Entry const& entry, bool applies, gradient_view const& gradient, std::size_t place) {
+  void update(Entry const& entry, bool applies, gradient_view const& gradient, std::size_t slot) {
     if (!applies || entry.descriptor.frozen) {
       store().keep(space_, entry);
       return;
     }
-    adamw_step(space_, optimizer_, places_.at(place), entry.descriptor.decay, store().value(entry),
+    adamw_step(space_, optimizer_, step_values_.at(slot), entry.descriptor.decay, store().value(entry),
                store().first_moment(entry), store().second_moment(entry), gradient, store().next_value(entry),
                store().next_first_moment(entry), store().next_second_moment(entry), store().next_compute_value(entry));
   }
@@ -393,7 +393,7 @@ class asynchronous_stage {
   int head_rank_ = 0;
 
   adamw optimizer_;
-  adamw_places<typename store_type::weight, Space> places_;
+  adamw_value_slots<typename store_type::weight, Space> step_values_;
   double clip_ = 0.0;
   std::int64_t applied_ = 0;
   std::vector<std::int64_t> tied_applied_;

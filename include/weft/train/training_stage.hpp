@@ -190,7 +190,7 @@ class training_stage {
     if (factor_ == 0.0) return;
     double const scale = factor_ / update_.loss_scale;
     auto const lock = door_.launch_lock();
-    places_.set(space_, 0, step_values::make(optimizer_, update_.learning_rate, update_.optimizer_step, scale));
+    step_values_.set(space_, 0, step_values::make(optimizer_, update_.learning_rate, update_.optimizer_step, scale));
     key_.clear();
     for (auto const& entry : store().entries()) {
       if (entry.stage != stage) continue;
@@ -390,7 +390,7 @@ class training_stage {
         store().keep(space_, entry);
         continue;
       }
-      adamw_step(space_, optimizer_, places_.at(0), entry.descriptor.decay, store().value(entry),
+      adamw_step(space_, optimizer_, step_values_.at(0), entry.descriptor.decay, store().value(entry),
                  store().first_moment(entry), store().second_moment(entry), store().gradient(entry),
                  store().next_value(entry), store().next_first_moment(entry), store().next_second_moment(entry),
                  store().next_compute_value(entry));
@@ -486,7 +486,7 @@ class training_stage {
   std::vector<int> counted_stages_;  ///< those whose copy 0 is here: NORM counts no parameter twice
 
   adamw optimizer_;
-  adamw_places<typename store_type::weight, Space> places_;
+  adamw_value_slots<typename store_type::weight, Space> step_values_;
   execution::call_graphs<Space> graphs_;  ///< of STEPs
   typename execution::call_graphs<Space>::key key_;
   struct update {
