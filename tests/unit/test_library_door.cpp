@@ -20,6 +20,7 @@
 #include <weft/transport/device_aware.hpp>
 #include <weft/transport/in_process.hpp>
 #include <weft/transport/library_door.hpp>
+#include <weft/transport/no_library.hpp>
 #include <weft/transport/staged.hpp>
 #include <weft/transport/subgroup.hpp>
 
@@ -395,6 +396,38 @@ TEST_CASE("library door: where its start fails on one rank, the others hear why 
     }
   });
   for (auto const& each : told) CHECK(each == "the library has no memory left");
+}
+
+TEST_CASE("library door: ranks that name other members, or have no library and say they do, are told so") {
+  auto const with = [](auto make) {
+    std::string words;
+    try {
+      in_process::run(3, [&](endpoint& world) { make(world); });
+    } catch (weft::error const& failure) {
+      words = failure.what();
+    }
+    return words;
+  };
+  auto const program = small_program();
+  CHECK(
+      with([&](endpoint& world) {
+        guarded_door door(
+            world, program.view(), guarded_library(),
+            {.members = world.rank() == 0 ? weft::transport::chosen_ranks{} : weft::transport::chosen_ranks{0, 1, 2},
+             .deadline = 20.0});
+      })
+          .find("rank 0: the other one is the first member here, and has another library or names other members; name "
+                "the same ranks on all of them") != std::string::npos);
+  CHECK(with([&](endpoint& world) {
+          weft::transport::library_door<weft::transport::no_library> door(world, program.view(), {}, {});
+        }) ==
+        "weft::transport::no_library: this rank has no vendor's library and is a member of a library's door; "
+        "leave it out of library_options::members, on every rank (on rank 0)");
+  CHECK(with([&](endpoint& world) {
+          weft::transport::library_door<weft::transport::no_library> door(world, program.view(), {}, {.members = {}});
+          if (door.moves_parts(0, "Host") || door.moves_parts(0, "") || !door.keeps_issue_order())
+            throw weft::error("it moves something");
+        }) == "");
 }
 
 TEST_CASE("library door: with its members it moves the library's memory alone, whatever the inner door moves") {

@@ -13,6 +13,7 @@
 #include <weft/schedule/write_table.hpp>
 #include <weft/transport/in_process.hpp>
 #include <weft/transport/library_door.hpp>
+#include <weft/transport/no_library.hpp>
 #include <weft/transport/running_hierarchical.hpp>
 #include <weft/transport/staged.hpp>
 #include <weft/transport/subgroup.hpp>
@@ -26,8 +27,6 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <type_traits>
-#include <utility>
 #include <vector>
 
 namespace {
@@ -44,6 +43,7 @@ using weft_test::guarded_copies;
 using weft_test::guarded_numbers;
 using library = weft_test::host_library<true>;
 using library_door = weft::transport::library_door<library>;
+using host_door = weft::transport::library_door<weft::transport::no_library>;
 namespace schedule = weft::schedule;
 
 constexpr int host = -1;
@@ -70,9 +70,14 @@ std::string play(std::vector<int> const& vendors, std::function<void(vendor_grou
       std::vector<int> alike;
       for (int each = 0; each < world.size() && !is_host; ++each)
         if (vendors[static_cast<std::size_t>(each)] == vendors[own]) alike.push_back(each);
-      library_door door(inner, program.view(), library(told == nullptr ? nullptr : &told->at(own)),
-                        {.members = weft::transport::chosen_ranks(alike), .deadline = 20.0});
-      vendor_groups groups(door, is_host ? "Host" : "Guarded", !is_host, 20.0);
+      weft::transport::library_options const options{.members = weft::transport::chosen_ranks(alike), .deadline = 20.0};
+      std::unique_ptr<endpoint> door;
+      if (is_host)
+        door = std::make_unique<host_door>(inner, program.view(), weft::transport::no_library(), options);
+      else
+        door = std::make_unique<library_door>(inner, program.view(),
+                                              library(told == nullptr ? nullptr : &told->at(own)), options);
+      vendor_groups groups(*door, is_host ? "Host" : "Guarded", !is_host, 20.0);
       function(groups);
     });
   } catch (weft::error const& failure) {

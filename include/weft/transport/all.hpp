@@ -23,6 +23,7 @@
 #include <weft/transport/link_table.hpp>
 #include <weft/transport/mpi.hpp>
 #include <weft/transport/mpi_device_support.hpp>
+#include <weft/transport/no_library.hpp>
 #include <weft/transport/number_memory.hpp>
 #include <weft/transport/relay.hpp>
 #include <weft/transport/run_collective.hpp>

@@ -34,7 +34,7 @@
 namespace weft::inline v1::transport {
 
 struct library_options {
-  /// Among which bodies go by the library: those of its vendor.
+  /// Among which bodies go by the library: those of its vendor. Ranks that share one name the same.
   chosen_ranks members = chosen_ranks::all();
   double deadline = default_deadline;  ///< seconds that its start may take
 };
@@ -238,20 +238,27 @@ class library_door final : public relay {
 
   /// The lowest member makes the identity and tells the others over the inner door.
   void connect() {
-    using identity = typename Library::identity;
-    identity id{};
-    std::vector<identity> everybodys(static_cast<std::size_t>(inner().size()));
+    typename Library::identity id{};
+    std::string own;  // libraries of other vendors, on other ranks, have identities of other sizes
     all_or_none(
         inner(),
         [&] {
-          if (is_connected() && inner().rank() == members_.front()) id = Library::make_identity();
+          if (!is_connected() || inner().rank() != members_.front()) return;
+          id = Library::make_identity();
+          own.assign(reinterpret_cast<char const*>(&id), sizeof(id));
         },
         deadline_);
-    all_gather(inner(), &id, sizeof(id), everybodys.data(), deadline_);
+    auto const everybodys = gather_texts(inner(), own, deadline_);
     if (!is_connected()) return;
     try {
-      start(library_, everybodys[static_cast<std::size_t>(members_.front())], library_rank(inner().rank()),
-            static_cast<int>(members_.size()));
+      auto const& firsts = everybodys[static_cast<std::size_t>(members_.front())];
+      if (firsts.size() != sizeof(id))
+        fail(
+            "the other one is the first member here, and has another library or names other members; name the same "
+            "ranks on all of them",
+            members_.front());
+      std::memcpy(&id, firsts.data(), sizeof(id));
+      start(library_, id, library_rank(inner().rank()), static_cast<int>(members_.size()));
     } catch (...) {
       give_up();
       throw;
