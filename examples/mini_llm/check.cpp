@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "check.hpp"
 
+#include <weft/collective/all_reduce.hpp>
 #include <weft/schedule/registry.hpp>
 #include <weft/schedule/words.hpp>
 
@@ -27,8 +28,12 @@ std::string threads_in_processes(int launched) {
          " processes were launched; start one process, and say --ranks " + count;
 }
 
-std::string channels_of_threads(options const& chosen) {
-  if (chosen.transport != transport_kind::in_process || chosen.channels == 1) return {};
+std::string doors_of_threads(options const& chosen) {
+  if (chosen.transport != transport_kind::in_process) return {};
+  if (chosen.door == door_kind::nccl)
+    return "--door nccl wants a device for each rank, and those of --transport in-process share one; start the ranks "
+           "by mpiexec, or leave it away";
+  if (chosen.channels == 1) return {};
   return "--channels " + std::to_string(chosen.channels) +
          " are communicators of MPI, and --transport in-process has one; leave it away";
 }
@@ -46,7 +51,7 @@ std::vector<std::string> check(options const& chosen, int launched, model_facts 
     problems.push_back("--ranks " + text(chosen.ranks) + " asks for threads, but --transport mpi takes the " +
                        text(launched) + " that were launched; use mpiexec -n " + text(chosen.ranks) +
                        ", or --transport in-process");
-  if (auto const why = channels_of_threads(chosen); !why.empty()) problems.push_back(why);
+  if (auto const why = doors_of_threads(chosen); !why.empty()) problems.push_back(why);
   int stages = ranks;
   int copies = 1;
   int const micro_batches = chosen.micro_batches * chosen.gradient_groups;
@@ -136,6 +141,20 @@ std::vector<std::string> check(options const& chosen, int launched, model_facts 
                        (chosen.gradient_groups > 1 ? "says nothing of the order in which --gradient-groups must add"
                                                    : "threads of --transport in-process have no use of") +
                        "; choose another one, such as --reduce ring");
+  bool const is_by_vendor = weft::collective::all_reduce_choice(chosen.reduce).is_device_library();
+  if (is_by_vendor && chosen.gradient_groups > 1)
+    problems.push_back("--reduce " + chosen.reduce +
+                       " has the library of the devices' vendor, which says nothing of the order in which "
+                       "--gradient-groups must add; choose another one, such as --reduce ring");
+  else if (is_by_vendor && groups * copies > 1 && chosen.door != door_kind::nccl)
+    problems.push_back("--reduce " + chosen.reduce + " has the library of the devices' vendor, and --door " +
+                       to_text(chosen.door) +
+                       " does not connect to it; say --door nccl, or choose another one, such "
+                       "as --reduce ring");
+  if (chosen.post_validation && chosen.door == door_kind::nccl)
+    problems.push_back(
+        "--post-validation takes in messages in another order than the program's where a step is undone, "
+        "and --door nccl must keep that; leave one of them away");
   if (groups > 1 && chosen.micro_batches > chosen.batch / groups && chosen.micro_batches <= chosen.batch)
     problems.push_back("--batch " + text(chosen.batch) + " leaves " + text(chosen.batch / groups) +
                        " sequences to the smallest of " + text(groups) +

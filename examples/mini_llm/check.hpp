@@ -38,9 +38,10 @@ std::string possible_partition(int layers, int ranks);
 /// Why the in-process transport cannot be had: it needs one process.
 std::string threads_in_processes(int launched);
 
-/// Why `--channels` cannot be had over threads; empty: nobody asks for it. Asked before doors are built: a channel is a
-/// communicator of MPI, which threads would make side by side.
-std::string channels_of_threads(options const& chosen);
+/// Why `--channels` or `--door nccl` cannot be had over threads; empty: nobody asks for it. Asked before doors are
+/// built: a channel is a communicator of MPI, which threads would make side by side, and a vendor's library wants a
+/// device of each rank's own.
+std::string doors_of_threads(options const& chosen);
 
 /// Impossible combinations: a sentence each, "what is wrong; what is possible". Empty: all is well. Does not
 /// communicate; the same on every rank. Ranges of single options were checked when they were read.

@@ -279,7 +279,7 @@ void add_options(CLI::App& app, option_table& table, options& chosen) {
   table.add(
       "--reduce", "NAME", chosen.reduce,
       "How pipelines sum their gradients: ring,\nrecursive-doubling, recursive-halving, tree,\nhierarchical[:N] or "
-      "mpi",
+      "mpi; with --door nccl also nccl,\nand hierarchical:nccl (nccl within each vendor)",
       [&chosen](std::string const& text) { chosen.reduce = weft::collective::all_reduce_choice(text).name(); });
   table.whole("--gradient-groups", &options::gradient_groups, 1, 1024,
               "On one pipeline: get the bits of that many data ranks");
@@ -311,7 +311,8 @@ void add_options(CLI::App& app, option_table& table, options& chosen) {
                "Compute activations twice instead of keeping them");
   table.choice("--transport", &options::transport, transport_names, "Ranks are processes (mpiexec) or threads");
   table.choice("--door", &options::door, door_names,
-               "How boundaries go: through a copy on the host,\nchunk by chunk, as they are, or the quickest of both");
+               "How boundaries go: through a copy on the host,\nchunk by chunk, as they are, the quickest of both, "
+               "or\nby the library of the devices' vendor");
   table.add("--chunk-bytes", "N", std::to_string(chosen.chunk_bytes), "Of staged boundaries: a multiple of 64",
             [&chosen](std::string const& text) {
               chosen.chunk_bytes = whole_number("--chunk-bytes", text, 1024, 1 << 30);

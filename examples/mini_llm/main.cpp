@@ -66,7 +66,7 @@ int main(int argc, char** argv) {
       if (parsed.proceed()) parsed.chosen.precision = checked_precision(parsed.chosen.precision);
       if (parsed.chosen.transport == transport_kind::in_process && world.size() > 1)
         throw weft::error(threads_in_processes(world.size()));
-      if (auto const why = channels_of_threads(parsed.chosen); parsed.proceed() && !why.empty()) throw weft::error(why);
+      if (auto const why = doors_of_threads(parsed.chosen); parsed.proceed() && !why.empty()) throw weft::error(why);
     });
     options const& chosen = parsed.chosen;
     // Before any rank takes another way than the others.

@@ -22,14 +22,14 @@ enum class data_format { automatic, text, llmc, uint16 };
 enum class recompute_kind { none, full };
 enum class precision_kind { automatic, fp32, tf32, bf16, fp16 };
 enum class transport_kind { mpi, in_process };
-enum class door_kind { plain, staged, device_aware, automatic };
+enum class door_kind { plain, staged, device_aware, automatic, nccl };
 
 inline constexpr char const* preset_names[] = {"nano", "small", "gpt2-124m", "llama-nano", "llama-160m"};
 inline constexpr char const* data_format_names[] = {"auto", "text", "llmc", "uint16"};
 inline constexpr char const* recompute_names[] = {"none", "full"};
 inline constexpr char const* precision_names[] = {"auto", "fp32", "tf32", "bf16", "fp16"};
 inline constexpr char const* transport_names[] = {"mpi", "in-process"};
-inline constexpr char const* door_names[] = {"plain", "staged", "device-aware", "automatic"};
+inline constexpr char const* door_names[] = {"plain", "staged", "device-aware", "automatic", "nccl"};
 
 inline char const* to_text(preset_kind kind) { return preset_names[static_cast<int>(kind)]; }
 inline char const* to_text(data_format kind) { return data_format_names[static_cast<int>(kind)]; }

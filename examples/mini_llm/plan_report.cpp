@@ -16,6 +16,7 @@ weft::schedule::program make_program(options const& chosen, int world) {
                                          {.recompute = chosen.recompute == recompute_kind::full,
                                           .reduce_over_data = chosen.data_ranks > 1,
                                           .reduce_over_copies = true,
+                                          .receives = receives_of(chosen),
                                           .norm = chosen.post_validation ? weft::schedule::norm_kind::post_validated
                                                                          : weft::schedule::norm_kind::synchronous});
 }

@@ -9,6 +9,7 @@
 #include <weft/error.hpp>
 #include <weft/schedule/checked_program.hpp>
 #include <weft/schedule/csv.hpp>
+#include <weft/schedule/lower_options.hpp>
 #include <weft/schedule/make_program.hpp>
 #include <weft/schedule/play.hpp>
 #include <weft/schedule/program.hpp>
@@ -40,5 +41,11 @@ inline bool has_own_table(options const& chosen) { return !chosen.table.empty();
 /// The table that one pipeline of `ranks` ranks plays (0: only a file's own ranks are known). Throws with the rule that
 /// is broken.
 weft::schedule::program table_of(options const& chosen, int ranks);
+
+/// When its program posts receives: under `--door nccl` such that one queue per rank can run it.
+inline weft::schedule::receive_time receives_of(options const& chosen) {
+  using namespace weft::schedule;
+  return chosen.door == door_kind::nccl ? receives_under(send_model::in_issue_order) : receive_time::early;
+}
 
 }  // namespace mini_llm

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "windows.hpp"
 
+#include "schedule_table.hpp"
+
 namespace mini_llm {
 
 bool is_asynchronous(options const& chosen) {
@@ -11,6 +13,7 @@ bool is_asynchronous(options const& chosen) {
 weft::train::window_plan windows_of(options const& chosen, int ranks) {
   auto plan = weft::train::windows_of(chosen.schedule, ranks, chosen.micro_batches);
   plan.lowering.recompute = chosen.recompute == recompute_kind::full;
+  plan.lowering.receives = receives_of(chosen);
   return plan;
 }
 

@@ -170,7 +170,7 @@ TEST_CASE("values out of range are refused with the legal range") {
       {"--schedule 2f2b", "--schedule 2f2b is not possible; serial, gpipe, 1f1b,"},
       {"--recompute some", "--recompute some is not possible; none or full is legal"},
       {"--chunk-bytes 100000", "--chunk-bytes 100000 is not possible; a multiple of 64"},
-      {"--door open", "--door open is not possible; plain, staged, device-aware or automatic"},
+      {"--door open", "--door open is not possible; plain, staged, device-aware, automatic or nccl"},
       {"--transport tcp", "--transport tcp is not possible; mpi or in-process is legal"},
       {"--partition 1,,2", "--partition 1,,2 is not possible; auto, or layers per rank"},
       {"--partition 1,-2", "is not possible; auto, or layers per rank"},
@@ -316,6 +316,17 @@ TEST_CASE("impossible combinations say what is possible") {
   CHECK(has(problems("--transport in-process --ranks 2", 2), "start one process, and say --ranks 2"));
   CHECK(problems("--transport in-process --ranks 3 --partition 2,2,2") == "");
   CHECK(has(problems("--transport in-process --ranks 2 --channels 2"), "in-process has one; leave it away"));
+  CHECK(has(problems("--transport in-process --ranks 2 --door nccl"), "start the ranks by mpiexec, or leave it away"));
+  for (std::string const name : {"nccl", "hierarchical:nccl"}) {
+    CHECK(
+        has(problems("--data-ranks 2 --door staged --reduce " + name, 2),
+            "--reduce " + name + " has the library of the devices' vendor, and --door staged does not connect to it"));
+    CHECK(has(problems("--gradient-groups 2 --door nccl --reduce " + name, 2),
+              "nothing of the order in which --gradient-groups must add"));
+    CHECK(problems("--data-ranks 2 --door nccl --reduce " + name, 2) == "");
+    CHECK(problems("--reduce " + name, 2) == "");  // nothing is summed
+  }
+  CHECK(has(problems("--door nccl --post-validation", 2), "--door nccl must keep that; leave one of them away"));
   CHECK(has(problems("--ranks 4", 2), "use mpiexec -n 4, or --transport in-process"));
   CHECK(has(problems("--schedule serial --transport in-process --ranks 2"), "there are 2"));
   mini_llm::options chosen;

@@ -95,6 +95,12 @@ refused "the library's all-reduce, emulated" "choose another one, such as --redu
 refused "groups beside data ranks" "leave one of them away" "${mpiexec[@]}" -n 2 "$program" --data-ranks 2 --gradient-groups 2 --batch 16
 refused "--plan of an impossible plan" "adds up to 5 layers" "$program" --plan --ranks 2 --partition 2,3
 
+# Of builds without NCCL and RCCL: no card is needed to be told so.
+if ! ldd "$program" | grep -qE 'lib[nr]ccl'; then
+  refused "no vendor's library" "no rank's build has one" "${mpiexec[@]}" -n 2 "$program" --data "$work/text" --door nccl --out "$work/o1"
+fi
+refused "a vendor's library over threads" "wants a device for each rank" "$program" --transport in-process --ranks 2 --door nccl
+refused "sums by vendors without their door" "and --door plain does not connect to it" "${mpiexec[@]}" -n 2 "$program" --data "$work/text" --data-ranks 2 --reduce hierarchical:nccl --out "$work/o1"
 refused "channels of threads" "in-process has one; leave it away" "$program" --transport in-process --ranks 3 --door staged --channels 2
 refused "threads on two processes" "start one process, and say --ranks 2" "${mpiexec[@]}" -n 2 "$program" --transport in-process --ranks 2
 mkfifo "$work/pipe"
