@@ -53,13 +53,16 @@ std::string text_of(program_view const& program) {
 /// How many rounds it takes to play a table with posts when every rank does one action a round. A rank that cannot go
 /// on in its turn is asked again at the end of the round. Sends and receives are actions; a receive waits for its send.
 int simulated_steps(program_view const& program) {
-  std::map<std::string, bool> done;
-  std::vector<int> position(static_cast<std::size_t>(program.ranks()));
-  auto const name = [](op what, int stage, std::uint32_t micro_batch) {
-    return std::to_string(stage) + traits_of(what).letters + std::to_string(micro_batch);
+  auto const place = [&](op what, int stage, std::uint32_t micro_batch) {
+    return (static_cast<std::size_t>(what) * static_cast<std::size_t>(program.stages()) +
+            static_cast<std::size_t>(stage)) *
+               static_cast<std::size_t>(program.micro_batches) +
+           micro_batch;
   };
+  std::vector<char> done(place(static_cast<op>(op_count), 0, 0));
+  std::vector<int> position(static_cast<std::size_t>(program.ranks()));
   auto const has = [&](op what, int stage, std::uint32_t micro_batch) {
-    return done.count(name(what, stage, micro_batch)) != 0;
+    return done[place(what, stage, micro_batch)] != 0;
   };
   auto const ready = [&](action const& cell) {
     int const stage = cell.stage;
@@ -96,7 +99,7 @@ int simulated_steps(program_view const& program) {
         left = true;
         action const& cell = program.row(rank)[position[at]];
         if (!ready(cell)) continue;
-        done[name(cell.what, cell.stage, cell.micro_batch)] = true;
+        done[place(cell.what, cell.stage, cell.micro_batch)] = 1;
         ++position[at];
         moved[at] = true;
         any = true;

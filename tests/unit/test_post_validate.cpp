@@ -85,7 +85,7 @@ TEST_CASE("post_validate: every schedule plays under rendezvous, with receives p
     CHECK_MESSAGE(proof.playable(), at.text(), ": ", explain(proof));
   });
   CHECK(cases > 500);
-  CHECK(moved > 500);
+  CHECK(moved > (weft_test::is_sanitized ? 50 : 500));
 }
 
 TEST_CASE("post_validate: what play refuses") {
