@@ -12,6 +12,7 @@
 #include <weft/execution/build_facts.hpp>
 #include <weft/execution/column_team.hpp>
 #include <weft/execution/device.hpp>
+#include <weft/execution/device_runtime.hpp>
 #include <weft/execution/graph.hpp>
 #include <weft/execution/kokkos.hpp>
 #include <weft/execution/lanes.hpp>

@@ -9,6 +9,7 @@
 
 #include <weft/config.hpp>
 #include <weft/error.hpp>
+#include <weft/execution/device_runtime.hpp>
 #include <weft/execution/kokkos.hpp>
 #include <weft/execution/recording.hpp>
 
@@ -23,12 +24,6 @@
 #include <string>
 #include <utility>
 #include <vector>
-
-#if defined(KOKKOS_ENABLE_CUDA)
-#include <weft/execution/graph_cuda.hpp>
-#elif defined(KOKKOS_ENABLE_HIP)
-#include <weft/execution/graph_hip.hpp>
-#endif
 
 // A test sees where a call begins and ends, as it sees launches (kokkos.hpp).
 #ifndef WEFT_OBSERVE_CALL
@@ -52,7 +47,7 @@ struct host_graph {
   void replay(Space const&) {}
 };
 
-/// One recorded call. `Calls` are a vendor's, in graph_cuda.hpp and graph_hip.hpp.
+/// One recorded call. `Calls`: see device_runtime.hpp.
 template <class Calls>
 class device_graph {
  public:
@@ -124,15 +119,10 @@ template <class Space>
 struct graph_of {
   using type = host_graph;
 };
-#if defined(KOKKOS_ENABLE_CUDA)
+#if defined(KOKKOS_ENABLE_CUDA) || defined(KOKKOS_ENABLE_HIP)
 template <>
-struct graph_of<Kokkos::Cuda> {
-  using type = device_graph<cuda_graph_calls>;
-};
-#elif defined(KOKKOS_ENABLE_HIP)
-template <>
-struct graph_of<hip_space> {
-  using type = device_graph<hip_graph_calls>;
+struct graph_of<device_space> {
+  using type = device_graph<graph_calls>;
 };
 #endif
 

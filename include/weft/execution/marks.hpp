@@ -3,15 +3,10 @@
 #pragma once
 
 #include <weft/config.hpp>
+#include <weft/execution/device_runtime.hpp>
 #include <weft/execution/kokkos.hpp>
 
 #include <Kokkos_Core.hpp>
-
-#if defined(KOKKOS_ENABLE_CUDA)
-#include <weft/execution/stream_cuda.hpp>
-#elif defined(KOKKOS_ENABLE_HIP)
-#include <weft/execution/stream_hip.hpp>
-#endif
 
 #include <cstdint>
 #include <deque>
@@ -20,13 +15,8 @@
 
 namespace weft::inline v1::execution {
 
-namespace detail {
-template <class Space>
-struct stream_calls;  // the vendor's header has it
-}
-
 /// Places in the work of one stream that can be asked for: a number for each, larger than earlier ones. Neither call
-/// waits. Events are made as they are needed and used again. `Calls`: see stream_cuda.hpp.
+/// waits. Events are made as they are needed and used again. `Calls`: see device_runtime.hpp.
 template <class Calls>
 class stream_marks {
  public:
@@ -81,7 +71,7 @@ class marks {
   [[nodiscard]] bool is_done(std::uint64_t number) { return marks_.is_done(number); }
 
  private:
-  using calls = detail::stream_calls<Space>;
+  using calls = stream_calls<Space>;
   stream_marks<calls> marks_;
 };
 

@@ -5,7 +5,7 @@
 #include <nccl.h>
 
 #include <weft/config.hpp>
-#include <weft/execution/marks.hpp>
+#include <weft/execution/device_runtime.hpp>
 #include <weft/transport/detail/calls_of_nccl.hpp>
 #include <weft/transport/library_door.hpp>
 
@@ -20,7 +20,7 @@ namespace weft::inline v1::transport {
 namespace detail {
 
 /// CUDA's streams and events, as `nccl_calls` uses them.
-struct cuda_runtime : execution::detail::stream_calls<Kokkos::Cuda> {
+struct cuda_runtime : execution::stream_calls<Kokkos::Cuda> {
   static constexpr char const* library_name = "nccl";
 };
 

@@ -5,7 +5,7 @@
 #include <rccl/rccl.h>
 
 #include <weft/config.hpp>
-#include <weft/execution/marks.hpp>
+#include <weft/execution/device_runtime.hpp>
 #include <weft/transport/detail/calls_of_nccl.hpp>
 #include <weft/transport/library_door.hpp>
 
@@ -20,7 +20,7 @@ namespace weft::inline v1::transport {
 namespace detail {
 
 /// HIP's streams and events, as `nccl_calls` uses them.
-struct hip_runtime : execution::detail::stream_calls<execution::hip_space> {
+struct hip_runtime : execution::stream_calls<execution::hip_space> {
   static constexpr char const* library_name = "rccl";
 };
 
