@@ -13,6 +13,7 @@
 #include <weft/transport/device_support.hpp>
 #include <weft/transport/in_process.hpp>
 #include <weft/transport/link_report.hpp>
+#include <weft/transport/relay.hpp>
 #include <weft/transport/staged.hpp>
 
 #include <doctest/doctest.h>
@@ -22,10 +23,12 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace {
@@ -364,6 +367,45 @@ TEST_CASE("link table: every rank can say what was measured and chosen") {
         "MiB on direct\n");
   CHECK(texts[1] == texts[0]);
   CHECK(texts[2] == texts[0]);
+}
+
+namespace {
+
+/// A way whose messages are late by so many microseconds, told by their number.
+class late : public weft::transport::relay {
+ public:
+  late(endpoint& way, int (*delay)(int)) : relay(way), delay_(delay) {}
+  [[nodiscard]] request send_parts(weft::transport::outgoing_parts const& parts, int peer, int tag) override {
+    std::this_thread::sleep_for(std::chrono::microseconds(delay_(sent++)));
+    return relay::send_parts(parts, peer, tag);
+  }
+  int sent = 0;
+
+ private:
+  int (*delay_)(int);
+};
+
+}  // namespace
+
+TEST_CASE("link table: a way that others disturb at first is measured until it was quiet, and chosen") {
+  std::string chosen[2];
+  int sent[2] = {};
+  in_process::run(2, [&](endpoint& world) {
+    device_aware direct(world, host, {0, 1});
+    device_aware other(world, host, {0, 1});
+    late slow(direct, [](int) { return 2000; });
+    late disturbed(other, [](int number) { return number < 22 ? number % 5 * 4000 : 0; });
+    std::vector<weft::transport::way> const ways{{"slow", &slow}, {"disturbed", &disturbed}};
+    std::vector<char> body(4096);
+    auto const table = weft::transport::measure_links(world, ways, host, body.data(), body.size());
+    chosen[world.rank()] = weft::transport::automatic(world, host, ways, table).choice(1 - world.rank(), 4096);
+    sent[world.rank()] = disturbed.sent;
+  });
+  for (int rank = 0; rank < 2; ++rank) {
+    CHECK(chosen[rank] == "disturbed");
+    CHECK(sent[rank] > 11);  // more than one round
+    CHECK(sent[rank] <= 66);
+  }
 }
 
 TEST_CASE("automatic: both ends of every pair choose alike, by what was measured, and messages arrive by it") {

@@ -76,7 +76,8 @@ class link_table {
 struct link_measurement {
   std::vector<std::pair<int, int>> pairs =
       {};               ///< of ranks; empty: every rank and the next, and the last and the first
-  int repetitions = 9;  ///< the lower quartile of which is taken: what others do on the machine only adds
+  int repetitions = 9;  ///< of a message there and back, in one round
+  int rounds = 6;       ///< at most, where others on the machine disturb the first ones
   double deadline = default_deadline;
 };
 
@@ -84,39 +85,90 @@ namespace detail {
 
 /// Seconds of each of `ways`, half of a round trip; both ranks take part, the first one's clock counts. In turns, so
 /// that what others do on the machine meets all ways alike.
-inline std::vector<double> times_of_ways(std::vector<endpoint*> const& ways, int peer, bool is_first, void* body,
-                                         std::size_t bytes, link_measurement const& how) {
-  using clock = std::chrono::steady_clock;
-  auto const move = [&](endpoint& door, bool sends) {
-    request posted = sends ? door.send_parts({nullptr, 0, body, bytes}, peer, schedule::tags::state)
-                           : door.receive_parts({nullptr, 0, body, bytes}, peer, schedule::tags::state);
+class link_times {
+ public:
+  link_times(std::vector<endpoint*> ways, int peer, bool is_first, void* body, std::size_t bytes,
+             link_measurement const& how)
+      : ways_(std::move(ways)),
+        peer_(peer),
+        is_first_(is_first),
+        body_(body),
+        bytes_(bytes),
+        how_(how),
+        times_(ways_.size()) {}
+
+  void measure() {
+    using clock = std::chrono::steady_clock;
+    for (int turn = -2; turn < how_.repetitions; ++turn)  // two to warm up
+      for (std::size_t each = 0; each < ways_.size(); ++each) {
+        auto const begin = clock::now();
+        move(*ways_[each], is_first_);
+        move(*ways_[each], !is_first_);
+        if (turn >= 0) times_[each].push_back(std::chrono::duration<double>(clock::now() - begin).count() / 2.0);
+      }
+    for (auto& each : times_) std::sort(each.begin(), each.end());
+  }
+
+  /// Whether a quarter of each way's times are as good as the best one.
+  [[nodiscard]] bool is_quiet() const {
+    for (auto const& each : times_)
+      if (!each.empty() && each[each.size() / 4] > 1.05 * each.front()) return false;
+    return true;
+  }
+
+  /// Of each way: the lower quartile where it was quiet, else the quickest time, since what others do only adds.
+  [[nodiscard]] std::vector<double> seconds() const {
+    std::vector<double> found;
+    bool const takes_quartile = is_quiet();
+    for (auto const& each : times_) found.push_back(each.empty() ? 0.0 : each[takes_quartile ? each.size() / 4 : 0]);
+    return found;
+  }
+
+ private:
+  void move(endpoint& door, bool sends) const {
+    request posted = sends ? door.send_parts({nullptr, 0, body_, bytes_}, peer_, schedule::tags::state)
+                           : door.receive_parts({nullptr, 0, body_, bytes_}, peer_, schedule::tags::state);
     auto const overdue = [&](double) {
       throw error("weft::transport::measure_links: rank " + std::to_string(door.global_rank(door.rank())) +
-                      " waited for rank " + std::to_string(door.global_rank(peer)) +
+                      " waited for rank " + std::to_string(door.global_rank(peer_)) +
                       " while links were measured; all ranks must measure the same pairs",
-                  {.rank = door.global_rank(door.rank()), .peer = door.global_rank(peer)});
+                  {.rank = door.global_rank(door.rank()), .peer = door.global_rank(peer_)});
     };
     try {
-      wait(door, posted, how.deadline, overdue);
+      wait(door, posted, how_.deadline, overdue);
     } catch (...) {
       static_cast<void>(door.abandon(posted));
       throw;
     }
-  };
-  std::vector<std::vector<double>> times(ways.size());
-  for (int turn = -2; turn < how.repetitions; ++turn)  // two to warm up
-    for (std::size_t each = 0; each < ways.size(); ++each) {
-      auto const begin = clock::now();
-      move(*ways[each], is_first);
-      move(*ways[each], !is_first);
-      if (turn >= 0) times[each].push_back(std::chrono::duration<double>(clock::now() - begin).count() / 2.0);
-    }
-  std::vector<double> quartiles;
-  for (auto& each : times) {
-    std::sort(each.begin(), each.end());
-    quartiles.push_back(each.empty() ? 0.0 : each[each.size() / 4]);
   }
-  return quartiles;
+
+  std::vector<endpoint*> ways_;
+  int peer_;
+  bool is_first_;
+  void* body_;
+  std::size_t bytes_;
+  link_measurement const& how_;
+  std::vector<std::vector<double>> times_;  // of each way, ascending
+};
+
+/// Rounds until it was quiet, or there were enough; both ranks get the first one's numbers.
+inline std::vector<double> settled_times(link_times& times, std::size_t ways, posted_messages& messages, int peer,
+                                         bool is_first, int rounds) {
+  std::vector<double> told(ways + 1);  // the last: whether there is another round
+  for (int round = 1;; ++round) {
+    times.measure();
+    if (is_first) {
+      told = times.seconds();
+      told.push_back(round < rounds && !times.is_quiet() ? 1.0 : 0.0);
+      messages.send(told.data(), told.size() * sizeof(double), peer, schedule::tags::state);
+    } else {
+      messages.receive(told.data(), told.size() * sizeof(double), peer, schedule::tags::state);
+    }
+    messages.settle();
+    if (told.back() == 0.0) break;
+  }
+  told.pop_back();
+  return told;
 }
 
 }  // namespace detail
@@ -124,7 +176,8 @@ inline std::vector<double> times_of_ways(std::vector<endpoint*> const& ways, int
 /// Measures all ways that both ranks of a pair have for bodies in `memory`, one pair after the other, by messages there
 /// and back of 4 KiB and four, sixteen, ... times as much, up to `bytes`, which `body` has room for. The lower rank's
 /// clock counts, and the other rank is told. Collective over the ranks of `door`; every rank names the same ways in the
-/// same order. Some milliseconds a pair with 16 MiB.
+/// same order. Some milliseconds a pair with 16 MiB; a few times as long on a busy machine, which is measured again
+/// until a quarter of the times agree.
 inline link_table measure_links(endpoint& door, std::vector<way> const& ways, std::string_view memory, void* body,
                                 std::size_t bytes, link_measurement const& how = {}) {
   link_table table;
@@ -153,12 +206,8 @@ inline link_table measure_links(endpoint& door, std::vector<way> const& ways, st
         }
       for (std::size_t size = 4096; !common.empty(); size *= 4) {
         std::size_t const measured = (std::min)(size, bytes);
-        auto seconds = detail::times_of_ways(common, peer, is_first, body, measured, how);
-        if (is_first)
-          messages.send(seconds.data(), seconds.size() * sizeof(double), peer, schedule::tags::state);
-        else
-          messages.receive(seconds.data(), seconds.size() * sizeof(double), peer, schedule::tags::state);
-        messages.settle();
+        detail::link_times times(common, peer, is_first, body, measured, how);
+        auto const seconds = detail::settled_times(times, common.size(), messages, peer, is_first, how.rounds);
         for (std::size_t each = 0; each < common.size(); ++each)
           table.add(peer, indices[each], {measured, seconds[each]});
         if (size >= bytes) break;
