@@ -116,11 +116,10 @@ class link_times {
     return true;
   }
 
-  /// Of each way: the lower quartile where it was quiet, else the quickest time, since what others do only adds.
+  /// The lower quartile of each way's times: what others do on the machine only adds.
   [[nodiscard]] std::vector<double> seconds() const {
     std::vector<double> found;
-    bool const takes_quartile = is_quiet();
-    for (auto const& each : times_) found.push_back(each.empty() ? 0.0 : each[takes_quartile ? each.size() / 4 : 0]);
+    for (auto const& each : times_) found.push_back(each.empty() ? 0.0 : each[each.size() / 4]);
     return found;
   }
 
