@@ -64,7 +64,7 @@ class echo_endpoint final : public weft::transport::endpoint {
   void announce_failure(std::string_view) noexcept override {}
   void check_failure() override {}
   void yield() noexcept override {}
-  [[nodiscard]] std::unique_lock<std::mutex> launch_lock() override { return {}; }
+  [[nodiscard]] weft::transport::launch_guard launch_lock() override { return {}; }
 
  private:
   /// Forward messages enter a stage, gradients come back over what leaves it; `group` counts them.

@@ -6,7 +6,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 #include <string_view>
 #include <vector>
 
@@ -35,7 +34,7 @@ class forwarding_door : public weft::transport::endpoint {
     return inner_.exchange_whereabouts(own, seconds);
   }
   void yield() noexcept override { inner_.yield(); }
-  [[nodiscard]] std::unique_lock<std::mutex> launch_lock() override { return inner_.launch_lock(); }
+  [[nodiscard]] weft::transport::launch_guard launch_lock() override { return inner_.launch_lock(); }
 
  private:
   weft::transport::endpoint& inner_;

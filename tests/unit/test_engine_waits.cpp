@@ -14,7 +14,6 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -87,7 +86,7 @@ namespace {
 class free_door : public weft_test::forwarding_door {
  public:
   using forwarding_door::forwarding_door;
-  [[nodiscard]] std::unique_lock<std::mutex> launch_lock() override { return {}; }
+  [[nodiscard]] weft::transport::launch_guard launch_lock() override { return {}; }
 };
 
 /// A transport that moves a message only while its receiver tests that very message, and a hundred times at that: the

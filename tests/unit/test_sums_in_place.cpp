@@ -87,6 +87,17 @@ class library_like final : public weft::transport::relay {
   [[nodiscard]] carrier carries(int, std::string_view) const override { return carrier::library; }
 };
 
+/// Counts how often a rank has asked for its turn to launch.
+class counting final : public weft::transport::relay {
+ public:
+  using relay::relay;
+  [[nodiscard]] weft::transport::launch_guard launch_lock() override {
+    ++turns;
+    return relay::launch_lock();
+  }
+  int turns = 0;
+};
+
 }  // namespace
 
 TEST_CASE("sums in place: guarded memory has the bits of play_locally, any policy, size and segment") {
@@ -150,15 +161,43 @@ TEST_CASE("sums in place: the kernel's additions are the host's") {
   auto const received = contributions<double>(1, 1000, 0);
   auto expected = own;
   weft::collective::add_received(expected.data(), received.data(), expected.size());
-  weft::transport::device_numbers<double, space> numbers{space{}};
-  auto const added = numbers.add(own.data(), received.data(), own.size());
-  CHECK(added > 0);
-  CHECK(numbers.is_done(added));
-  CHECK(own == expected);
-  auto* const scratch = numbers.make_scratch(7);
-  scratch[6] = 3.0;
-  CHECK(numbers.add(own.data(), scratch, 0) > added);
-  numbers.finish();
+  in_process::run(1, [&](endpoint& inner) {
+    counting door(inner);
+    weft::transport::device_numbers<double, space> numbers(door, space{});
+    auto const added = numbers.add(own.data(), received.data(), own.size());
+    CHECK(added > 0);
+    CHECK(door.turns == 1);
+    CHECK(numbers.is_done(added));
+    CHECK(own == expected);
+    auto* const scratch = numbers.make_scratch(7);
+    scratch[6] = 3.0;
+    CHECK(numbers.add(own.data(), scratch, 0) > added);
+    numbers.finish();
+  });
+}
+
+TEST_CASE("sums in place: a kernel that adds is launched in its rank's turn, in the midst of a launch too") {
+  using space = Kokkos::DefaultHostExecutionSpace;
+  using numbers = weft::transport::device_numbers<float, space>;
+  std::atomic<int> wrong{0};
+  in_process::run(3, [&](endpoint& inner) {
+    host_staged door(inner);
+    all_reduce_choice const how("ring");
+    running_all_reduce<float, numbers> running(door, how, 1001, weft::schedule::running_tag(0),
+                                               {.segment_elements = 64, .in_parts = true}, numbers(door, space{}));
+    for (int salt = 0; salt < 4; ++salt) {
+      auto mine = contributions<float>(door.rank(), 1001, salt);
+      running.start(mine.data());
+      {
+        auto const launch = door.launch_lock();  // as a stage that moves messages between its kernels
+        if (!launch.owns_lock() || door.launch_lock().owns_lock()) ++wrong;
+        for (int turn = 0; turn < 10; ++turn) static_cast<void>(running.advance());
+      }
+      running.wait(60.0);
+      if (mine != weft_test::expected_sums<float>(how.list(3), 1001, salt)) ++wrong;
+    }
+  });
+  CHECK(wrong == 0);
 }
 
 TEST_CASE("sums in place: only where a device takes part and every pair hands bodies over, and all ranks agree") {

@@ -21,6 +21,7 @@
 #include <weft/profiling/kokkos_tools.hpp>
 #include <weft/schedule/program_view.hpp>
 #include <weft/transport/endpoint.hpp>
+#include <weft/transport/launch_mutex.hpp>
 #include <weft/transport/wait.hpp>
 
 #include <Kokkos_Core.hpp>
@@ -28,7 +29,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
-#include <mutex>
 #include <string>
 #include <vector>
 
@@ -154,7 +154,7 @@ class pipeline final : private progress_source {
 
   /// Lets go of the launch lock at the end of its scope, if nobody has before.
   struct launch_turn {
-    std::unique_lock<std::mutex>& held;
+    transport::launch_guard& held;
     ~launch_turn() { held = {}; }
   };
 
@@ -482,7 +482,7 @@ class pipeline final : private progress_source {
   views gradient_out_;
   views gradient_in_;
   detail::where_at where_;
-  std::unique_lock<std::mutex> launch_;  ///< held while the stage computes
+  transport::launch_guard launch_;  ///< held while the stage computes
   clock::time_point step_begin_;
   double last_step_seconds_ = 0.0;
   bool is_spent_ = false;

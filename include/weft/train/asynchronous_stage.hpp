@@ -17,6 +17,7 @@
 #include <weft/train/delayed_tied_gradient.hpp>
 #include <weft/train/square_sum.hpp>
 #include <weft/transport/endpoint.hpp>
+#include <weft/transport/launch_mutex.hpp>
 #include <weft/transport/run_collective.hpp>
 
 #include <Kokkos_Core.hpp>
@@ -27,7 +28,6 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string>
 #include <utility>
@@ -384,7 +384,7 @@ class asynchronous_stage {
   clip_policy clipping_;
   int delay_;
   std::size_t stages_;
-  std::unique_lock<std::mutex> lock_while_building_;
+  transport::launch_guard lock_while_building_;
   Space space_;
   model_type model_;
   square_sum<gradient_view, Space> squares_;

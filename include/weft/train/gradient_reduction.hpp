@@ -232,7 +232,7 @@ class gradient_reduction {
       if (in_place_ || policy.is_by_vendor()) {
         if (!adds_) adds_.emplace(execution::new_instance<Space>());
         made.run_there = std::make_unique<run_on_device>(door, policy, elements, tag, options,
-                                                         transport::device_numbers<real, Space>(*adds_));
+                                                         transport::device_numbers<real, Space>(door, *adds_));
         return;
       }
     made.run = std::make_unique<run_on_host>(door, policy, elements, tag, options);

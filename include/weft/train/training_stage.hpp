@@ -25,6 +25,7 @@
 #include <weft/train/replica.hpp>
 #include <weft/train/tied_gradients.hpp>
 #include <weft/transport/endpoint.hpp>
+#include <weft/transport/launch_mutex.hpp>
 #include <weft/transport/run_collective.hpp>
 
 #include <Kokkos_Core.hpp>
@@ -34,7 +35,6 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
@@ -472,7 +472,7 @@ class training_stage {
   replica const& ranks_;
   transport::endpoint& door_;  // to the ranks of this pipeline
   double deadline_;
-  std::unique_lock<std::mutex> lock_while_building_;
+  transport::launch_guard lock_while_building_;
   Space space_;
   model_type model_;
   gradient_reduction<store_type, Space> reduction_;

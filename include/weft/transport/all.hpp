@@ -18,6 +18,7 @@
 #include <weft/transport/endpoint.hpp>
 #include <weft/transport/environment.hpp>
 #include <weft/transport/in_process.hpp>
+#include <weft/transport/launch_mutex.hpp>
 #include <weft/transport/library_door.hpp>
 #include <weft/transport/link_report.hpp>
 #include <weft/transport/link_table.hpp>

@@ -7,6 +7,7 @@
 #include <weft/execution/allocate.hpp>
 #include <weft/execution/kokkos.hpp>
 #include <weft/execution/marks.hpp>
+#include <weft/transport/endpoint.hpp>
 #include <weft/transport/number_memory.hpp>
 
 #include <Kokkos_Core.hpp>
@@ -18,18 +19,19 @@
 namespace weft::inline v1::transport {
 
 /// Numbers in the memory of Space: a kernel adds them, on an instance that is better not the one that computes. It is
-/// launched while messages are moved, so by a rank that may hold the launch lock already and does not take it: ranks
-/// that are threads and share a device need a Kokkos whose instances may be used side by side (4.2 and later).
+/// launched while messages are moved, in the midst of other launches or not, and asks the door for its turn.
 template <class Number, class Space>
 class device_numbers {
  public:
-  explicit device_numbers(Space const& space) : space_(space), marks_(space_) {}
+  /// `door` must outlive it.
+  device_numbers(endpoint& door, Space const& space) : door_(&door), space_(space), marks_(space_) {}
 
   [[nodiscard]] Number* make_scratch(std::size_t count) {
     scratch_ = execution::allocate<storage>("weft::segments", count, Kokkos::WithoutInitializing);
     return scratch_.data();
   }
   std::uint64_t add(Number* own, Number const* received, std::size_t count) {
+    auto const lock = door_->launch_lock();
     execution::for_each(space_, static_cast<std::int64_t>(count), execution::add_received<Number>{own, received});
     return marks_.mark();
   }
@@ -44,6 +46,7 @@ class device_numbers {
  private:
   using storage = Kokkos::View<Number*, Kokkos::LayoutRight, typename Space::memory_space>;
 
+  endpoint* door_;
   Space space_;
   execution::marks<Space> marks_;
   storage scratch_;

@@ -4,11 +4,11 @@
 
 #include <weft/config.hpp>
 #include <weft/error.hpp>
+#include <weft/transport/launch_mutex.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -184,8 +184,9 @@ class endpoint {
 
   /// Held around whatever launches kernels. Where ranks are threads it is one lock for the process (Kokkos kernels
   /// must not be launched by several threads at once); elsewhere it costs nothing. Never held while waiting: whoever
-  /// waits for it looks at the failure channel, throws as a wait for a message does, and answers at a standstill.
-  [[nodiscard]] virtual std::unique_lock<std::mutex> launch_lock() = 0;
+  /// waits for it looks at the failure channel, throws as a wait for a message does, and answers at a standstill. Empty
+  /// where this thread holds it already, so that what moves messages may ask in the midst of a launch.
+  [[nodiscard]] virtual launch_guard launch_lock() = 0;
 
   /// The transport's library among `members`, ranks of this endpoint of which the calling one is a member; empty where
   /// the transport has none. Collective over the members; blocks. Must not outlive this endpoint.

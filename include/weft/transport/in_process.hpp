@@ -5,6 +5,7 @@
 #include <weft/config.hpp>
 #include <weft/error.hpp>
 #include <weft/transport/endpoint.hpp>
+#include <weft/transport/launch_mutex.hpp>
 #include <weft/transport/wait.hpp>
 
 #include <algorithm>
@@ -105,7 +106,7 @@ class in_process {
 
   /// One for the process: Kokkos has one scratch, whatever group a rank belongs to.
   struct launch_queue {
-    std::mutex mutex;
+    launch_mutex mutex;
     std::atomic<in_process const*> group{nullptr};  // whose rank had it last
     std::atomic<int> rank{-1};
   };
@@ -219,9 +220,10 @@ class in_process::door final : public endpoint {
 
   void yield() noexcept override { std::this_thread::yield(); }
 
-  [[nodiscard]] std::unique_lock<std::mutex> launch_lock() override {
+  [[nodiscard]] launch_guard launch_lock() override {
     auto& queue = launches();
-    std::unique_lock lock(queue.mutex, std::try_to_lock);
+    if (queue.mutex.is_mine()) return {};
+    launch_guard lock(queue.mutex, std::try_to_lock);
     if (!lock.owns_lock()) {
       auto const told = [&](double waited) {
         int const other = queue.group.load() == &group_ ? queue.rank.load() : -1;

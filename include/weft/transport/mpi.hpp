@@ -6,6 +6,7 @@
 #include <weft/error.hpp>
 #include <weft/transport/detail/node.hpp>
 #include <weft/transport/endpoint.hpp>
+#include <weft/transport/launch_mutex.hpp>
 
 #include <mpi.h>
 #include <sched.h>
@@ -193,7 +194,7 @@ class mpi final : public endpoint {
     if (crowded_) sched_yield();
   }
 
-  [[nodiscard]] std::unique_lock<std::mutex> launch_lock() override { return {}; }
+  [[nodiscard]] launch_guard launch_lock() override { return {}; }
 
   [[nodiscard]] std::unique_ptr<library_collectives> make_library(std::vector<int> const& members) override {
     return std::make_unique<group_library>(*this, members);

@@ -4,10 +4,10 @@
 
 #include <weft/config.hpp>
 #include <weft/transport/endpoint.hpp>
+#include <weft/transport/launch_mutex.hpp>
 
 #include <cstddef>
 #include <memory>
-#include <mutex>
 #include <string_view>
 #include <vector>
 
@@ -58,7 +58,7 @@ class relay : public endpoint {
     return inner_.exchange_whereabouts(own, seconds);
   }
   void yield() noexcept override { inner_.yield(); }
-  [[nodiscard]] std::unique_lock<std::mutex> launch_lock() override { return inner_.launch_lock(); }
+  [[nodiscard]] launch_guard launch_lock() override { return inner_.launch_lock(); }
 
   [[nodiscard]] std::unique_ptr<library_collectives> make_library(std::vector<int> const& members) override {
     return inner_.make_library(members);

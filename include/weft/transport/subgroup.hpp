@@ -5,11 +5,11 @@
 #include <weft/config.hpp>
 #include <weft/error.hpp>
 #include <weft/transport/endpoint.hpp>
+#include <weft/transport/launch_mutex.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -87,7 +87,7 @@ class subgroup final : public endpoint {
     return parent_.exchange_whereabouts(own, seconds);
   }
   void yield() noexcept override { parent_.yield(); }
-  [[nodiscard]] std::unique_lock<std::mutex> launch_lock() override { return parent_.launch_lock(); }
+  [[nodiscard]] launch_guard launch_lock() override { return parent_.launch_lock(); }
 
   [[nodiscard]] std::unique_ptr<library_collectives> make_library(std::vector<int> const& members) override {
     std::vector<int> ranks;
