@@ -40,7 +40,10 @@ namespace weft::inline v1::train {
 /// On a device, messages go from and into the accumulators and a kernel adds them (`in_place`, where every door between
 /// the ranks hands bodies over: transport/bodies_in_place.hpp), or by way of pinned mirrors, which the host adds: the
 /// same bits. The device vendor's library sums the accumulators itself, and between vendors their leaders do in place.
-template <class Store, class Space>
+/// `IsDevice`: the accumulators are in such memory. A host's may be treated so, which has the same bits too: programs
+/// for hosts then have code for what devices do, so by default they do not.
+template <class Store, class Space,
+          bool IsDevice = !Kokkos::SpaceAccessibility<Kokkos::HostSpace, typename Space::memory_space>::accessible>
 class gradient_reduction {
  public:
   using real = typename Store::view_type::non_const_value_type;
@@ -120,7 +123,7 @@ class gradient_reduction {
     if (buckets_.empty()) return;
     auto const lock = door.launch_lock();
     for (auto& each : buckets_) {
-      if constexpr (!is_host)
+      if constexpr (IsDevice)
         if (has_mirrors()) Kokkos::deep_copy(space, each.gradient[0], each.host[0]);
       for (auto const& other : each.other_sites) Kokkos::deep_copy(space, other, each.gradient[0]);
     }
@@ -134,7 +137,7 @@ class gradient_reduction {
     std::size_t sum = 0;
     for (auto const& each : buckets_) {
       if (is_shared()) sum += with_run(each, [](auto const& run) { return run.scratch_bytes(); });
-      if constexpr (!is_host) sum += each.host.size() * each.gradient[0].extent(0) * sizeof(real);
+      if constexpr (IsDevice) sum += each.host.size() * each.gradient[0].extent(0) * sizeof(real);
     }
     return sum;
   }
@@ -142,8 +145,6 @@ class gradient_reduction {
  private:
   using view_type = typename Store::view_type;
   using host_view = Kokkos::View<real*, Kokkos::LayoutRight, execution::pinned<typename Space::memory_space>>;
-  static constexpr bool is_host =
-      Kokkos::SpaceAccessibility<Kokkos::HostSpace, typename Space::memory_space>::accessible;
 
   using run_on_host = transport::running_all_reduce<real>;
   using run_on_device = transport::running_all_reduce<real, transport::device_numbers<real, Space>>;
@@ -161,12 +162,12 @@ class gradient_reduction {
   };
 
   [[nodiscard]] bool is_shared() const { return !holders_.empty(); }
-  [[nodiscard]] bool has_mirrors() const { return !is_host && !in_place_ && !is_library_; }
+  [[nodiscard]] bool has_mirrors() const { return IsDevice && !in_place_ && !is_library_; }
 
   /// Does not instantiate what hosts have no use for.
   template <class Bucket, class Function>
   static auto with_run(Bucket& each, Function&& function) {
-    if constexpr (!is_host)
+    if constexpr (IsDevice)
       if (each.run_there != nullptr) return function(*each.run_there);
     return function(*each.run);
   }
@@ -209,7 +210,7 @@ class gradient_reduction {
     for (int group = 0; group < groups_; ++group) {
       made.gradient.push_back(store_.gradients(first, last, group));
       view_type const& own = made.gradient.back();
-      if constexpr (is_host)
+      if constexpr (!IsDevice)
         made.host.push_back(host_view(own.data(), own.extent(0)));
       else if (has_mirrors())
         made.host.push_back(
@@ -228,7 +229,7 @@ class gradient_reduction {
     auto const elements = static_cast<std::int64_t>(made.gradient[0].extent(0));
     int const tag = schedule::running_tag(static_cast<int>(buckets_.size()));
     transport::all_reduce_options const options{.in_parts = in_place_};
-    if constexpr (!is_host)
+    if constexpr (IsDevice)
       if (in_place_ || policy.is_by_vendor()) {
         if (!adds_) adds_.emplace(execution::new_instance<Space>());
         made.run_there = std::make_unique<run_on_device>(door, policy, elements, tag, options,
@@ -239,7 +240,7 @@ class gradient_reduction {
   }
 
   void copy_out(transport::endpoint& door, Space const& space, bucket& each) {
-    if constexpr (!is_host) {
+    if constexpr (IsDevice) {
       if (!has_mirrors()) return;
       auto const lock = door.launch_lock();
       for (std::size_t group = 0; group < each.gradient.size(); ++group)
