@@ -2,13 +2,20 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 // The three ways of summing gradients, on a host: from where they are, by way of mirrors, and in place by kernels, as
-// on a device. All have the same bits.
+// on a device. All have the same bits. And the vendor's library, which has others.
+#include "support/host_library.hpp"
+
 #include <weft/collective/all_reduce.hpp>
 #include <weft/parameters/parameter_store.hpp>
+#include <weft/schedule/lower.hpp>
+#include <weft/schedule/one_f_one_b.hpp>
+#include <weft/schedule/write_table.hpp>
 #include <weft/train/gradient_reduction.hpp>
 #include <weft/transport/copies.hpp>
 #include <weft/transport/in_process.hpp>
+#include <weft/transport/library_door.hpp>
 #include <weft/transport/staged.hpp>
+#include <weft/transport/vendor_groups.hpp>
 
 #include <Kokkos_Core.hpp>
 
@@ -188,4 +195,32 @@ TEST_CASE("gradient reduction: a rank that fails in the midst of sums in place e
     });
   };
   CHECK_THROWS_WITH_AS(run(), doctest::Contains("rank 1 has had enough"), weft::error);
+}
+
+TEST_CASE("gradient reduction: a library within each vendor, in place across; a host among them") {
+  namespace schedule = weft::schedule;
+  auto const program = schedule::lower(
+      schedule::write_table<schedule::one_f_one_b>(2, 2).view(),
+      {.tied = schedule::tied_stages::none, .optimizer = false, .receives = schedule::receive_time::at_use});
+  using library = weft_test::host_library<false>;
+  // Groups of two have one order of additions: that of the step list by groups.
+  auto const expected = sums("hhhhh", all_reduce_choice("hierarchical:0,1,0,2,2"));
+  outcome found{std::vector<std::vector<float>>(5), std::vector<std::size_t>(5)};
+  in_process::run(5, [&](endpoint& inner) {
+    bool const is_host = inner.rank() == 1;
+    std::vector<std::vector<int>> const members{{0, 2}, {}, {0, 2}, {3, 4}, {3, 4}};
+    door_in_parts in_parts(inner);
+    weft::transport::library_door<library> door(in_parts, program.view(), library(),
+                                                {.members = members[static_cast<std::size_t>(inner.rank())]});
+    weft::transport::vendor_groups groups(door, space::memory_space::name(), !is_host, 30.0);
+    all_reduce_choice const how("hierarchical:nccl");
+    if (is_host)
+      sum_twice<on_host>(groups, how, false, found);
+    else
+      sum_twice<as_device>(groups, how, false, found);
+  });
+  for (std::size_t rank = 0; rank < 5; ++rank) {
+    CHECK(found.gradients[rank] == expected.gradients[rank]);
+    CHECK((found.bytes[rank] > 0) == (rank < 2 || rank == 3));  // who leads has segments, and nobody mirrors
+  }
 }
