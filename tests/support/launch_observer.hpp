@@ -3,9 +3,11 @@
 
 #pragma once
 
-// Sees every launch of weft with its arguments, and every call that may be recorded. Include it first, in a program of
-// its own. Arguments are compared as bytes, padding cleared where the compiler can; where it cannot, labels and counts
-// alone are.
+// Sees every launch of weft with its arguments, every copy of Kokkos's, and every call that may be recorded. Include it
+// first, in a program of its own. Arguments are compared as bytes, padding cleared where the compiler can; where it
+// cannot, labels and counts alone are.
+
+#include <Kokkos_Core.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -16,6 +18,7 @@
 #include <set>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #if defined(__has_builtin)
@@ -67,6 +70,24 @@ void see(char const* label, std::int64_t count, Arguments const& arguments) {
 #endif
   row.push_back(std::move(made));
 }
+
+/// Of a copy, what it is told: two addresses and a number of bytes. What fills a view comes from a variable of
+/// Kokkos's.
+inline void see_copy(Kokkos_Profiling_SpaceHandle, char const* to_name, void const* to, Kokkos_Profiling_SpaceHandle,
+                     char const* from_name, void const* from, std::uint64_t bytes) {
+  if (!is_inside) return;
+  std::string const source(from_name);
+  if (source == "Scalar" || source == "(none)") from = nullptr;
+  launch made{std::string("copy to ") + to_name, static_cast<std::int64_t>(bytes), {}};
+  for (void const* const each : {to, from}) {
+    auto const* const begin = reinterpret_cast<unsigned char const*>(&each);
+    made.arguments.insert(made.arguments.end(), begin, begin + sizeof each);
+  }
+  row.push_back(std::move(made));
+}
+
+/// From here on copies are seen, too. Call it once Kokkos is initialised.
+inline void watch_copies() { Kokkos::Tools::Experimental::set_begin_deep_copy_callback(see_copy); }
 
 inline void see_call(key const& which, bool begins) {
   is_inside = begins;

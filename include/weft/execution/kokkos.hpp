@@ -11,6 +11,7 @@
 
 #include <Kokkos_Core.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <type_traits>
@@ -124,11 +125,13 @@ int host_concurrency([[maybe_unused]] Space const& space) {
 
 /// Launches a functor under its label, by any policy; layers and optimizer start no kernel otherwise. `count`: of
 /// items. The label's string is made once per functor type, so a launch does not allocate. Does not wait; does not
-/// communicate.
+/// communicate. Throws weft::error where the call is recorded and the functor is too large for that.
 template <class Policy, class Functor>
 void launch(Policy const& policy, [[maybe_unused]] std::int64_t count, Functor const& functor) {
   static std::string const label(Functor::label);
   WEFT_OBSERVE_LAUNCH(Functor::label, count, functor);
+  constexpr std::size_t bytes = sizeof(Kokkos::Impl::ParallelFor<Functor, Policy>);
+  if constexpr (bytes >= recording::too_large) recording::refuse_launch(Functor::label, bytes);
   Kokkos::parallel_for(label, policy, functor);
 }
 
