@@ -28,7 +28,7 @@ class guarded_array {
 
   void put(std::vector<Number> const& values) const {
     guarded_memory::opened const open(data_);
-    std::memcpy(data_, values.data(), values.size() * sizeof(Number));
+    if (!values.empty()) std::memcpy(data_, values.data(), values.size() * sizeof(Number));
   }
   [[nodiscard]] std::vector<Number> get(std::size_t count) const {
     guarded_memory::opened const open(data_);
