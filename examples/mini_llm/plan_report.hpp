@@ -9,6 +9,7 @@
 #include "windows.hpp"
 
 #include <weft/error.hpp>
+#include <weft/execution/blas.hpp>
 #include <weft/model/token_batch.hpp>
 #include <weft/plan/memory.hpp>
 #include <weft/plan/rank_capacities.hpp>
@@ -18,7 +19,10 @@
 #include <weft/schedule/picture.hpp>
 #include <weft/topology/partition.hpp>
 
+#include <Kokkos_Core.hpp>
+
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <iostream>
@@ -153,6 +157,11 @@ void print_plan(options const& chosen, int launched) {
                 bytes_text(needs.wire).c_str(), bytes_text(needs.workspace + needs.weight_contexts).c_str(),
                 bytes_text(needs.total()).c_str());
   }
+
+  if constexpr (constexpr std::size_t products = weft::blas::handle<Kokkos::DefaultExecutionSpace>::workspace_bytes;
+                products > 0)
+    std::printf("beside these, on each rank's device: %s for products, and what the runtime and recorded calls take\n",
+                bytes_text(static_cast<std::int64_t>(products)).c_str());
 
   // Passes in proportion to their flops: backward takes twice as many, and halves of a backward one each.
   std::vector<weft::schedule::stage_cost> costs;

@@ -19,6 +19,7 @@
 #include <weft/execution/marks.hpp>
 #include <weft/execution/math.hpp>
 #include <weft/execution/math_mode.hpp>
+#include <weft/execution/mirror.hpp>
 #include <weft/execution/pinned.hpp>
 #include <weft/execution/random.hpp>
 #include <weft/execution/recording.hpp>

@@ -15,6 +15,7 @@
 #include <weft/execution/math_mode.hpp>
 #include <weft/execution/reduced.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <type_traits>
@@ -46,6 +47,7 @@ class handle {
   void bind(Space const&) {}
   void set_math_mode(math_mode) {}
   void check_recordable() const {}
+  static constexpr std::size_t workspace_bytes = 0;  ///< of a device's memory, held as long as the handle
   [[nodiscard]] detail::float_pieces& pieces() { return pieces_; }
 
  private:

@@ -39,6 +39,9 @@ constexpr cudaDataType_t cuda_type() {
 /// (cuBLAS would otherwise be free to add the parts of a long product in 16 bits).
 class cuda_handle {
  public:
+  /// What NVIDIA asks for on sm_90; less is a slower product, not a wrong one.
+  static constexpr std::size_t workspace_bytes = std::size_t{32} << 20;
+
   explicit cuda_handle(Kokkos::Cuda const& space = Kokkos::Cuda{}) {
     check_cublas(cublasCreate(&handle_), "cublasCreate");
     check_cublas(cublasSetMathMode(handle_, set_), "cublasSetMathMode");
@@ -102,9 +105,6 @@ class cuda_handle {
     check_cublas(cublasSetMathMode(handle_, wanted), "cublasSetMathMode");
     set_ = wanted;
   }
-
-  /// What NVIDIA asks for on sm_90; less is a slower product, not a wrong one.
-  static constexpr std::size_t workspace_bytes = std::size_t{32} << 20;
 
   cublasHandle_t handle_ = nullptr;
   Kokkos::View<std::byte*, Kokkos::CudaSpace> workspace_ =

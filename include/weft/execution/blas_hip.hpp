@@ -57,6 +57,9 @@ inline constexpr hipblasDatatype_t hip_sums_tf32 = HIPBLAS_R_32F;
 /// with sums in float.
 class hip_handle {
  public:
+  /// rocBLAS takes its own as products need it, or ROCBLAS_DEVICE_MEMORY_SIZE at once.
+  static constexpr std::size_t workspace_bytes = 0;
+
   explicit hip_handle(hip_space const& space = hip_space{}) {
     check_hipblas(hipblasCreate(&handle_), "hipblasCreate");
     check_hipblas(hipblasSetAtomicsMode(handle_, HIPBLAS_ATOMICS_NOT_ALLOWED), "hipblasSetAtomicsMode");

@@ -5,6 +5,7 @@
 #include <weft/config.hpp>
 #include <weft/execution/allocate.hpp>
 #include <weft/execution/kokkos.hpp>
+#include <weft/execution/mirror.hpp>
 #include <weft/model/call_values.hpp>
 
 #include <Kokkos_Core.hpp>
@@ -39,7 +40,7 @@ class call_sheets {
   void begin(std::size_t count) {
     if (sheets_.extent(0) < count * size_) {
       sheets_ = execution::allocate<storage>("weft::call_sheets", count * size_);
-      host_ = Kokkos::create_mirror_view(sheets_);
+      host_ = execution::make_mirror("weft::call_sheets", sheets_);
     }
     count_ = count;
   }
@@ -105,10 +106,10 @@ class call_sheets {
     }
   }
 
-  storage now_;     ///< a sheet, and behind it the loss
-  storage sheets_;  ///< of all micro-batches
-  decltype(Kokkos::create_mirror_view(std::declval<storage const&>())) host_;
-  std::size_t inputs_ = 0;  ///< bytes from a sheet's begin
+  storage now_;                         ///< a sheet, and behind it the loss
+  storage sheets_;                      ///< of all micro-batches
+  execution::mirror_of<storage> host_;  ///< pinned: from plain host memory `upload` would wait
+  std::size_t inputs_ = 0;              ///< bytes from a sheet's begin
   std::size_t targets_ = 0;
   std::size_t size_ = 0;
   std::size_t count_ = 0;

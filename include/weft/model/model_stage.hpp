@@ -305,8 +305,11 @@ class model_stage {
     });
   }
 
-  /// Bytes that this rank holds for activations, weight contexts and workspace together.
-  [[nodiscard]] std::size_t buffer_bytes() const { return buffers_.bytes() + crossing_.bytes(); }
+  /// Bytes that this rank holds for activations, weight contexts and workspace together, that of the device's BLAS too.
+  /// What a driver takes for recorded calls nobody tells.
+  [[nodiscard]] std::size_t buffer_bytes() const {
+    return buffers_.bytes() + crossing_.bytes() + blas::handle<Space>::workspace_bytes;
+  }
 
  private:
   using stage_type = stage_buffers<memory_space>;

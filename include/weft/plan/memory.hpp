@@ -15,7 +15,9 @@
 
 namespace weft::inline v1 {
 
-/// Bytes that one rank needs, by purpose.
+/// Bytes that one rank needs, by purpose: what model and program decide. What a device's libraries take is not among
+/// them: the BLAS workspace (`blas::handle<Space>::workspace_bytes`), recorded calls, a vendor's communicators; nor is
+/// pinned host memory, such as the chunks of `transport::staged`. See docs/devices.md.
 struct memory_needs {
   std::int64_t parameters = 0;       ///< two version slots, with copies that layers read; of asynchronous programs more
   std::int64_t gradients = 0;        ///< one accumulator per use site

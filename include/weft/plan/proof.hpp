@@ -71,7 +71,7 @@ struct proof {
 
  public:
   static constexpr heaviest_rank heaviest = find_heaviest();
-  static constexpr std::int64_t bytes_per_rank = heaviest.needs.total();  ///< of the heaviest rank
+  static constexpr std::int64_t bytes_per_rank = heaviest.needs.total();  ///< of the heaviest rank; see memory_needs
 
   static constexpr bool fits = Plan::memory_limit == 0 || bytes_per_rank <= Plan::memory_limit;
   static_assert(memory_limit_must_hold<fits, bytes_per_rank, heaviest.rank, Plan::memory_limit>::value);

@@ -5,6 +5,7 @@
 #include <weft/config.hpp>
 #include <weft/execution/allocate.hpp>
 #include <weft/execution/kokkos.hpp>
+#include <weft/execution/mirror.hpp>
 
 #include <Kokkos_Core.hpp>
 
@@ -48,7 +49,7 @@ class adamw_value_slots {
  public:
   explicit adamw_value_slots(std::size_t count = 1)
       : there_(execution::allocate<view>("weft::step_values", count * size)),
-        here_(Kokkos::create_mirror_view(there_)) {}
+        here_(execution::make_mirror("weft::step_values", there_)) {}
 
   /// Queues on `space`, and reads host memory later: fence `space` before the same slot is set again.
   void set(Space const& space, std::size_t slot, adamw_values<Real> const& values) {
@@ -66,7 +67,7 @@ class adamw_value_slots {
   using view = Kokkos::View<std::byte*, typename Space::memory_space>;
   static constexpr std::size_t size = sizeof(adamw_values<Real>);
   view there_;
-  decltype(Kokkos::create_mirror_view(std::declval<view const&>())) here_;
+  execution::mirror_of<view> here_;
 };
 
 /// One parameter tensor: reads state (w, m, v) and gradient, writes the next state into its other slot, so that a step

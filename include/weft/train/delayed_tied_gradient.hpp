@@ -3,9 +3,8 @@
 #pragma once
 
 #include <weft/config.hpp>
-#include <weft/execution/allocate.hpp>
 #include <weft/execution/kokkos.hpp>
-#include <weft/execution/pinned.hpp>
+#include <weft/execution/mirror.hpp>
 #include <weft/schedule/tags.hpp>
 #include <weft/train/tied_gradients.hpp>
 #include <weft/transport/endpoint.hpp>
@@ -56,7 +55,7 @@ class delayed_tied_gradient {
       auto& made = slots_.emplace_back();
       for (std::size_t index = 0; index < sites_.size(); ++index) {
         made.part.emplace_back("weft::delayed_tied_gradient", elements_);
-        made.host.push_back(mirror_of(made.part.back()));
+        made.host.push_back(execution::make_mirror("weft::tied_mirror", made.part.back()));
       }
       made.posted = std::make_unique<transport::posted_messages>(door, "the gradient of a tied parameter", deadline);
     }
@@ -120,15 +119,7 @@ class delayed_tied_gradient {
  private:
   using kernel = add_sites_kernel<real>;
   using storage = Kokkos::View<real*, Kokkos::LayoutRight, typename Space::memory_space>;
-  using host_view = Kokkos::View<real*, Kokkos::LayoutRight, execution::pinned<typename Space::memory_space>>;
-
-  /// What the endpoint reads and writes: the view itself where it lives in host memory.
-  static host_view mirror_of(storage const& view) {
-    if constexpr (execution::is_host_space<Space>)
-      return view;
-    else
-      return execution::allocate<host_view>("weft::tied_mirror", view.extent(0), Kokkos::WithoutInitializing);
-  }
+  using host_view = execution::mirror_of<storage>;  ///< what the endpoint reads and writes
 
   struct slot {
     std::vector<storage> part;  ///< of each site; once summed, the sum in those of this rank

@@ -4,9 +4,8 @@
 
 #include <weft/config.hpp>
 #include <weft/error.hpp>
-#include <weft/execution/allocate.hpp>
 #include <weft/execution/kokkos.hpp>
-#include <weft/execution/pinned.hpp>
+#include <weft/execution/mirror.hpp>
 #include <weft/schedule/tags.hpp>
 #include <weft/transport/endpoint.hpp>
 #include <weft/transport/posted.hpp>
@@ -64,7 +63,7 @@ class tied_gradient {
     for (site const& each : sites_) {
       bool const is_local = each.rank == rank_;
       remote_.emplace_back("weft::tied_gradient", is_local ? 0 : elements_);
-      host_.push_back(mirror_of(is_local ? each.gradient : View(remote_.back())));
+      host_.push_back(execution::make_mirror("weft::tied_mirror", is_local ? each.gradient : View(remote_.back())));
       if (!is_local && std::find(peers_.begin(), peers_.end(), each.rank) == peers_.end()) peers_.push_back(each.rank);
     }
   }
@@ -123,16 +122,8 @@ class tied_gradient {
   using real = typename View::non_const_value_type;
   using kernel = add_sites_kernel<real>;
   using storage = Kokkos::View<real*, Kokkos::LayoutRight, typename Space::memory_space>;
-  using host_view = Kokkos::View<real*, Kokkos::LayoutRight, execution::pinned<typename Space::memory_space>>;
+  using host_view = execution::mirror_of<View>;  ///< what the endpoint reads and writes
   static constexpr bool is_host = execution::is_host_space<Space>;
-
-  /// What the endpoint reads and writes: the view itself where it lives in host memory.
-  static host_view mirror_of(View const& view) {
-    if constexpr (is_host)
-      return host_view(view.data(), view.extent(0));
-    else
-      return execution::allocate<host_view>("weft::tied_mirror", view.extent(0), Kokkos::WithoutInitializing);
-  }
 
   std::vector<site> sites_;
   int rank_;
