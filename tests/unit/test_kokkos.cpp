@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include <weft/execution/kokkos.hpp>
+#include <weft/execution/mirror.hpp>
 
 #include <Kokkos_Core.hpp>
 
@@ -51,6 +52,23 @@ TEST_CASE("kokkos: the host is a host") {
   static_assert(weft::execution::is_host_space<space>);
   static_assert(weft::execution::kokkos_version >= 30400);
   CHECK(weft::execution::host_concurrency(space()) >= 1);
+}
+
+TEST_CASE("kokkos: a mirror of host memory is that memory, and keeps what its view owns") {
+  using owner = Kokkos::View<float*, Kokkos::LayoutRight, Kokkos::HostSpace>;
+  owner made("weft::test", 5);
+  weft::execution::mirror_of<owner> const mirror = weft::execution::make_mirror("weft::test_mirror", made);
+  CHECK(mirror.data() == made.data());
+  CHECK(mirror.extent(0) == 5);
+  made = owner();
+  mirror(4) = 3.0F;
+  CHECK(mirror(4) == 3.0F);
+
+  std::vector<double> numbers(7, 1.0);
+  weft::execution::flat_view<double, space> const borrowed(numbers.data(), numbers.size());
+  auto const beside = weft::execution::make_mirror("weft::test_mirror", borrowed);
+  CHECK(beside.data() == numbers.data());
+  CHECK(beside.extent(0) == 7);
 }
 
 TEST_CASE("kokkos: a new instance runs kernels") {
