@@ -14,6 +14,7 @@
 #include <weft/transport/in_process.hpp>
 #include <weft/transport/library_door.hpp>
 #include <weft/transport/no_library.hpp>
+#include <weft/transport/relay.hpp>
 #include <weft/transport/running_hierarchical.hpp>
 #include <weft/transport/staged.hpp>
 #include <weft/transport/subgroup.hpp>
@@ -27,6 +28,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace {
@@ -157,6 +159,15 @@ bool sums_are_right(vendor_groups& door, bool is_whole) {
   }
   return is_right;
 }
+
+/// Such as transport::automatic over a library's door.
+class door_without_sums final : public weft::transport::relay {
+ public:
+  using relay::relay;
+  [[nodiscard]] weft::transport::carrier carries(int, std::string_view) const override {
+    return weft::transport::carrier::library;
+  }
+};
 
 void check_sums(std::vector<int> const& vendors, std::vector<int> const& groups, bool is_whole) {
   std::string of_vendors;
@@ -296,10 +307,24 @@ TEST_CASE("vendor hierarchy: sums that begin in another order on one rank are to
 TEST_CASE("vendor hierarchy: refused in words, on every rank alike") {
   auto const nothing = [](vendor_groups&) {};
   CHECK(play<false>({0, 0, 1, 1}, nothing) ==
-        "weft::transport::vendor_groups: rank 0 does not hand bodies to rank 2, and both lead ranks that share a "
-        "library; build the library's door on transport::staged on every rank, or choose another all-reduce");
+        "weft::transport::vendor_groups: rank 0 does not hand bodies to rank 2, and sums across vendors go from and "
+        "into a device's memory; build the library's door on transport::staged on every rank, or choose another "
+        "all-reduce");
+  CHECK(play<false>({0, host}, nothing).find("rank 0 does not hand bodies to rank 1") != std::string::npos);
   CHECK(play<false>({0, 0, 0}, nothing) == "");     // nothing goes across
   CHECK(play<false>({host, host}, nothing) == "");  // nor needs to be handed over
+  std::string silent;
+  try {
+    in_process::run(3, [&](endpoint& world) {
+      door_without_sums door(world);
+      vendor_groups const groups(door, "Guarded", true, 20.0);
+    });
+  } catch (weft::error const& failure) {
+    silent = failure.what();
+  }
+  CHECK(silent ==
+        "weft::transport::vendor_groups: rank 0: its library moves messages and makes no sums; let the library's door "
+        "be the outermost one");
   std::string plain;
   try {
     in_process::run(2, [&](endpoint& world) {

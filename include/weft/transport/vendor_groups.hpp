@@ -154,8 +154,8 @@ class vendor_groups final : public relay {
         if (one != other && (facts[at(one, other)] & hand_bodies) == 0)
           throw agreed_error(where() + "rank " + std::to_string(global_rank(one)) + " does not hand bodies to rank " +
                                  std::to_string(global_rank(other)) +
-                                 ", and both lead ranks that share a library; build the library's door on "
-                                 "transport::staged on every rank, or choose another all-reduce",
+                                 ", and sums across vendors go from and into a device's memory; build the library's "
+                                 "door on transport::staged on every rank, or choose another all-reduce",
                              {.rank = global_rank(one), .peer = global_rank(other)});
   }
 
