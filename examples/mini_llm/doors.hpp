@@ -4,6 +4,7 @@
 
 #include "options.hpp"
 #include "plan_report.hpp"
+#include "vendor_door.hpp"
 #include "vendor_library.hpp"
 
 #include <weft/topology/mesh.hpp>
@@ -13,7 +14,6 @@
 #include <weft/transport/copies.hpp>
 #include <weft/transport/device_aware.hpp>
 #include <weft/transport/device_support.hpp>
-#include <weft/transport/library_door.hpp>
 #include <weft/transport/link_report.hpp>
 #include <weft/transport/mpi.hpp>
 #include <weft/transport/mpi_device_support.hpp>
@@ -21,7 +21,6 @@
 
 #include <algorithm>
 #include <iostream>
-#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -44,7 +43,8 @@ class doors {
     if (chosen.door == door_kind::plain) return;
     if (chosen.door == door_kind::nccl) {
       stage(chosen);
-      hand_to_library(chosen, deadline);
+      by_vendor_ = make_vendor_door<own_vendor>(chosen, *staged_, deadline);
+      outer_ = by_vendor_.get();
       return;
     }
     std::vector<int> direct_peers = all_ranks();
@@ -71,7 +71,6 @@ class doors {
 
  private:
   using staged_door = weft::transport::staged<std::size_t{1} << 19U, weft::transport::kokkos_copies<space>>;
-  using vendor_door = weft::transport::library_door<vendor_library>;
   static constexpr bool is_host = Kokkos::SpaceAccessibility<Kokkos::HostSpace, memory>::accessible;
 
   [[nodiscard]] std::vector<int> all_ranks() const {
@@ -93,35 +92,6 @@ class doors {
     }
     staged_ = std::make_unique<staged_door>(inner_, weft::transport::kokkos_copies<space>(), how);
     outer_ = staged_.get();
-  }
-
-  /// Between ranks that have the same library; all others go on staging. The library's order of messages is the
-  /// program's, which is proved here.
-  void hand_to_library(options const& chosen, double deadline) {
-    auto const names = weft::transport::gather_texts(inner_, vendor_library_name, deadline);
-    std::map<std::string, std::vector<int>> ranks;
-    for (int rank = 0; rank < inner_.size(); ++rank) ranks[names[static_cast<std::size_t>(rank)]].push_back(rank);
-    std::vector<int> alike;
-    if (std::string const own = vendor_library_name; !own.empty()) alike = ranks[own];
-    ranks.erase("");
-    if (ranks.empty())
-      throw weft::agreed_error(
-          "--door nccl hands boundaries to the library of the devices' vendor, and no rank's build has one; build with "
-          "a Kokkos for CUDA and NCCL, or one for HIP and RCCL (docs/transports.md), or choose --door staged");
-    weft::schedule::program program;
-    weft::transport::all_or_none(
-        inner_, [&] { program = make_program(chosen, inner_.size()); }, deadline);
-    by_vendor_ =
-        std::make_unique<vendor_door>(*staged_, program.view(), make_vendor_library(),
-                                      weft::transport::library_options{.members = alike, .deadline = deadline});
-    outer_ = by_vendor_.get();
-    std::string text = "boundaries:";
-    for (auto const& [name, those] : ranks) {
-      text += " " + name + " among ranks";
-      for (int const each : those) text += " " + std::to_string(each);
-      text += ",";
-    }
-    print(text + " staged otherwise\n");
   }
 
   weft::transport::device_support find_support(options const& chosen, double deadline) {
@@ -184,7 +154,7 @@ class doors {
   std::vector<std::unique_ptr<weft::transport::mpi>> channels_;
   std::unique_ptr<weft::transport::device_aware> direct_;
   std::unique_ptr<staged_door> staged_;
-  std::unique_ptr<vendor_door> by_vendor_;
+  std::unique_ptr<weft::transport::endpoint> by_vendor_;
   std::unique_ptr<weft::transport::automatic> automatic_;
   weft::transport::endpoint* outer_;
 };

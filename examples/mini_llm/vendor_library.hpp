@@ -16,18 +16,21 @@
 
 namespace mini_llm {
 
+/// What this build hands boundaries to under `--door nccl`. `name`: empty where it has nothing.
+struct own_vendor {
 #if !defined(MINI_LLM_VENDOR_LIBRARY)
-using vendor_library = weft::transport::no_library;
-inline constexpr char const* vendor_library_name = "";
-inline vendor_library make_vendor_library() { return {}; }
+  using library = weft::transport::no_library;
+  static constexpr char const* name = "";
+  static library make() { return {}; }
 #else
 #if defined(KOKKOS_ENABLE_HIP)
-using vendor_library = weft::transport::rccl_library;
+  using library = weft::transport::rccl_library;
 #else
-using vendor_library = weft::transport::nccl_library;
+  using library = weft::transport::nccl_library;
 #endif
-inline constexpr char const* vendor_library_name = vendor_library::name;
-inline vendor_library make_vendor_library() { return vendor_library(Kokkos::DefaultExecutionSpace()); }
+  static constexpr char const* name = library::name;
+  static library make() { return library(Kokkos::DefaultExecutionSpace()); }
 #endif
+};
 
 }  // namespace mini_llm
