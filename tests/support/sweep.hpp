@@ -13,8 +13,8 @@ inline constexpr bool is_sanitized = false;
 #endif
 
 /// Thins a sweep under a sanitizer, which looks at statements and not at how many shapes run through them, and takes
-/// ten times as long: one turn of so many is taken there, and every turn elsewhere. A number that divides none of the
-/// loops' lengths meets each of their values.
+/// ten times as long: one turn of so many is taken there, and every turn elsewhere. Where that number has no factor in
+/// common with the lengths of the inner loops, each of their values is met.
 class sweep {
  public:
   explicit sweep(int one_of) : one_of_(one_of) {}

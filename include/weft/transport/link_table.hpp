@@ -74,8 +74,8 @@ class link_table {
 };
 
 struct link_measurement {
-  std::vector<std::pair<int, int>> pairs =
-      {};               ///< of ranks; empty: every rank and the next, and the last and the first
+  /// Of ranks; empty: every rank and the next, and the last and the first.
+  std::vector<std::pair<int, int>> pairs = {};
   int repetitions = 9;  ///< of a message there and back, in one round
   int rounds = 6;       ///< at most, where others on the machine disturb the first ones
   double deadline = default_deadline;
@@ -109,10 +109,15 @@ class link_times {
     for (auto& each : times_) std::sort(each.begin(), each.end());
   }
 
-  /// Whether a quarter of each way's times are as good as the best one.
+  /// Whether a quarter of each way's times are as good as its best one. A way that even at its best is slower than
+  /// another one does not count.
   [[nodiscard]] bool is_quiet() const {
-    for (auto const& each : times_)
-      if (!each.empty() && each[each.size() / 4] > 1.05 * each.front()) return false;
+    auto const quartiles = seconds();
+    double const quickest = quartiles.empty() ? 0.0 : *std::min_element(quartiles.begin(), quartiles.end());
+    for (std::size_t each = 0; each < times_.size(); ++each)
+      if (!times_[each].empty() && times_[each].front() <= as_good * quickest &&
+          quartiles[each] > as_good * times_[each].front())
+        return false;
     return true;
   }
 
@@ -124,6 +129,8 @@ class link_times {
   }
 
  private:
+  static constexpr double as_good = 1.05;
+
   void move(endpoint& door, bool sends) const {
     request posted = sends ? door.send_parts({nullptr, 0, body_, bytes_}, peer_, schedule::tags::state)
                            : door.receive_parts({nullptr, 0, body_, bytes_}, peer_, schedule::tags::state);
