@@ -155,7 +155,7 @@ class library_door final : public relay {
 
   [[nodiscard]] bool test(request& posted) override {
     advance();
-    if (posted.of == this && posted.is_collective) return sums::test(posted);
+    if (posted.of == this && posted.is_collective) return sums::test(posted) || move_inner();
     if (posted.of != this) {
       if (!inner().test(posted)) return false;
       received_ = inner().received_bytes();
@@ -166,7 +166,7 @@ class library_door final : public relay {
       if (!inner().test(mine.head_post)) return false;
       if (!mine.is_send) read_head(mine, inner().received_bytes());
     }
-    if (mine.of->state != group_state::done) return false;
+    if (mine.of->state != group_state::done) return move_inner();
     if (!mine.is_send) received_ = mine.head_bytes + mine.body_bytes;
     give_back(mine, posted);
     return true;
@@ -204,6 +204,14 @@ class library_door final : public relay {
   static constexpr std::size_t text_bytes = part::text_bytes;
 
   [[nodiscard]] int own_rank() const { return inner().global_rank(inner().rank()); }
+
+  /// What the door inside has under way moves also while only the library is waited for: another rank may need it
+  /// first. False, as `test` is then.
+  [[nodiscard]] bool move_inner() {
+    request nothing;
+    static_cast<void>(inner().test(nothing));
+    return false;
+  }
 
   [[noreturn]] void fail(std::string const& what, int peer = -1, int tag = -1) const {
     int const other = peer < 0 ? -1 : inner().global_rank(peer);

@@ -104,7 +104,12 @@ class library_sums final : public device_collectives {
     } else {
       mine.state = sum::state_type::done;
     }
-    advance();
+    try {
+      advance();
+    } catch (...) {  // it may have been launched, and nobody else knows of it
+      give_up();
+      throw;
+    }
     request made{reinterpret_cast<std::uintptr_t>(&mine), true, false, true};
     made.of = &door_;
     return made;
@@ -113,7 +118,7 @@ class library_sums final : public device_collectives {
   [[noreturn]] void fail() const {
     int const own = inner_.global_rank(inner_.rank());
     throw error("weft::transport::" + std::string(Library::name) + ": rank " + std::to_string(own) +
-                    ": an earlier sum was given up",
+                    ": an earlier collective was given up",
                 {.rank = own});
   }
 
