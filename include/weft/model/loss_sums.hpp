@@ -4,11 +4,11 @@
 
 #include <weft/config.hpp>
 #include <weft/execution/kokkos.hpp>
+#include <weft/execution/mirror.hpp>
 
 #include <Kokkos_Core.hpp>
 
 #include <cstddef>
-#include <utility>
 #include <vector>
 
 namespace weft::inline v1::model {
@@ -22,7 +22,7 @@ class loss_sums {
   void begin(Space const& space, std::size_t micro_batches) {
     if (there_.extent(0) < micro_batches) {
       there_ = view("weft::loss_sums", micro_batches);
-      here_ = Kokkos::create_mirror_view(there_);
+      here_ = execution::make_mirror("weft::loss_sums_mirror", there_);
     }
     host_.assign(micro_batches, 0.0);
     Kokkos::deep_copy(space, there_, 0.0);
@@ -40,9 +40,9 @@ class loss_sums {
   [[nodiscard]] std::vector<double> const& on_host() const { return host_; }
 
  private:
-  using view = Kokkos::View<double*, typename Space::memory_space>;
+  using view = Kokkos::View<double*, Kokkos::LayoutRight, typename Space::memory_space>;
   view there_;
-  decltype(Kokkos::create_mirror_view(std::declval<view const&>())) here_;
+  execution::mirror_of<view> here_;
   std::vector<double> host_;
 };
 

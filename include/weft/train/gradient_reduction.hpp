@@ -42,8 +42,7 @@ namespace weft::inline v1::train {
 /// same bits. The device vendor's library sums the accumulators itself, and between vendors their leaders do in place.
 /// `IsDevice`: the accumulators are in such memory. A host's may be treated so, which has the same bits too: programs
 /// for hosts then have code for what devices do, so by default they do not.
-template <class Store, class Space,
-          bool IsDevice = !Kokkos::SpaceAccessibility<Kokkos::HostSpace, typename Space::memory_space>::accessible>
+template <class Store, class Space, bool IsDevice = !execution::is_host_space<Space>>
 class gradient_reduction {
  public:
   using real = typename Store::view_type::non_const_value_type;

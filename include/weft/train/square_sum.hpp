@@ -4,6 +4,7 @@
 
 #include <weft/config.hpp>
 #include <weft/execution/kokkos.hpp>
+#include <weft/execution/mirror.hpp>
 #include <weft/execution/reduce.hpp>
 
 #include <Kokkos_Core.hpp>
@@ -27,7 +28,7 @@ class square_sum {
     for (View const& each : tensors_) own += blocks_in(each);
     if (own > all) all = own;
     blocks_ = storage("weft::block_norms", static_cast<std::size_t>(all));
-    host_ = Kokkos::create_mirror_view(blocks_);
+    host_ = execution::make_mirror("weft::block_norms_mirror", blocks_);
   }
 
   /// Of the tensors that it was made for. Waits for `space`.
@@ -58,7 +59,7 @@ class square_sum {
 
   std::vector<View> tensors_;
   storage blocks_;
-  decltype(Kokkos::create_mirror_view(std::declval<storage const&>())) host_;
+  execution::mirror_of<storage> host_;
 };
 
 }  // namespace weft::inline v1::train

@@ -10,6 +10,7 @@
 #include <weft/error.hpp>
 #include <weft/execution/graph.hpp>
 #include <weft/execution/kokkos.hpp>
+#include <weft/execution/mirror.hpp>
 #include <weft/execution/reduce.hpp>
 #include <weft/model/model_stage.hpp>
 #include <weft/parameters/parameter_store.hpp>
@@ -337,7 +338,7 @@ class training_stage {
     }
     block_count_ = static_cast<std::size_t>(next);
     blocks_ = decltype(blocks_)("weft::block_norms", block_count_);
-    blocks_host_ = Kokkos::create_mirror_view(blocks_);
+    blocks_host_ = execution::make_mirror("weft::block_norms_mirror", blocks_);
   }
 
   /// The sites of one copy are added up apart from those of another.
@@ -479,7 +480,7 @@ class training_stage {
   std::map<std::string, std::int64_t> block_of_;
   std::size_t block_count_ = 0;
   block_storage blocks_;
-  decltype(Kokkos::create_mirror_view(std::declval<block_storage const&>())) blocks_host_;
+  execution::mirror_of<block_storage> blocks_host_;
   std::vector<tied_type> tied_;
   int head_rank_ = 0;                ///< of copy 0
   bool has_head_ = false;            ///< of any copy

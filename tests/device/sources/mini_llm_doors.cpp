@@ -2,7 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 // The doors of mini_llm, with the library of the device's vendor where its header is at hand.
-#if __has_include(<nccl.h>) || __has_include(<rccl/rccl.h>)
+#include <Kokkos_Core.hpp>
+
+#if (defined(KOKKOS_ENABLE_CUDA) && __has_include(<nccl.h>)) || \
+    (defined(KOKKOS_ENABLE_HIP) && __has_include(<rccl/rccl.h>))
 #define MINI_LLM_VENDOR_LIBRARY
 #endif
 #include "../../../examples/mini_llm/doors.hpp"
