@@ -210,26 +210,146 @@ TEST_CASE("vendor hierarchy: ranks of hosts beside those of devices, and hosts a
   }
 }
 
-TEST_CASE("vendor hierarchy: who waits for a late sum alone moves the earlier ones of its library, too") {
+namespace {
+
+/// Two sums, begun in one order and waited for in the other, with nobody to advance the one that others wait for.
+template <template <class> class Memory, template <class> class Array>
+bool late_sum_is_right(vendor_groups& door, std::vector<int> const& groups) {
+  using sum = running_all_reduce<float, Memory<float>>;
+  all_reduce_choice const how("hierarchical:nccl");
+  sum one(door, how, 200, schedule::running_tag(0), {}, Memory<float>());
+  sum two(door, how, 100, schedule::running_tag(1), {}, Memory<float>());
+  Array<float> first(200);
+  Array<float> second(100);
+  first.put(values<float>(true, door.rank(), 200, 0));
+  second.put(values<float>(true, door.rank(), 100, 1));
+  one.start(first.data());
+  two.start(second.data());
+  two.wait(20.0);
+  one.wait(20.0);
+  return first.get(200) == sums<float>(true, groups, 200, 0) && second.get(100) == sums<float>(true, groups, 100, 1) &&
+         door.turns() == (door.leads() && door.takes_turns() ? 2U : 0U);
+}
+
+using hierarchy = weft::transport::running_hierarchical<float, guarded_numbers<float>>;
+
+/// Waits for one byte of rank `peer`, or sends it.
+void meet(endpoint& door, int peer, bool is_send) {
+  char token = 0;
+  auto posted = is_send ? door.send(&token, 1, peer, 7) : door.receive(&token, 1, peer, 7);
+  weft::transport::wait(door, posted, 20.0, [] { throw weft::error("weft::test: no token came"); });
+}
+
+/// Until the library is through with the first reduction.
+void advance_until_reduced(hierarchy& sum, vendor_groups& door) {
+  weft::transport::wait_until(
+      door, 20.0, [&] { return sum.advance() || door.library()->ended() > 0; },
+      [] { throw weft::error("weft::test: no reduction"); }, [] {});
+}
+
+}  // namespace
+
+TEST_CASE("vendor hierarchy: who waits for a late sum alone moves the earlier ones, of its library and across") {
+  for (auto const& vendors : {std::vector<int>{0, 0, 1, 1}, {0, 0, host}, {0, 0, 1}, {host, 0, 0}, {0, 1, host}}) {
+    std::atomic<int> wrong{0};
+    auto const words = play(vendors, [&](vendor_groups& door) {
+      bool const is_host = vendors[static_cast<std::size_t>(door.rank())] == host;
+      if (!(is_host ? late_sum_is_right<host_numbers, host_array>(door, door.group_of())
+                    : late_sum_is_right<guarded_numbers, guarded_array>(door, door.group_of())))
+        ++wrong;
+    });
+    CHECK(words == "");
+    CHECK(wrong == 0);
+  }
+}
+
+TEST_CASE("vendor hierarchy: each part that is through renews a wait's deadline, on every rank") {
+  // Rank 2 comes once rank 1, which leads nothing, and rank 0's second sum, which is queued, have seen that the
+  // reduction of the first one is through.
   std::atomic<int> wrong{0};
-  auto const words = play({0, 0, 1, 1}, [&](vendor_groups& door) {
-    using sum = running_all_reduce<float, guarded_numbers<float>>;
-    all_reduce_choice const how("hierarchical:nccl");
-    sum one(door, how, 200, schedule::running_tag(0), {}, guarded_numbers<float>());
-    sum two(door, how, 100, schedule::running_tag(1), {}, guarded_numbers<float>());
-    guarded_array<float> const first(200);
-    guarded_array<float> const second(100);
-    first.put(values<float>(true, door.rank(), 200, 0));
-    second.put(values<float>(true, door.rank(), 100, 1));
+  auto const words = play({0, 0, 1}, [&](vendor_groups& door) {
+    hierarchy one(door, 8, schedule::running_tag(0), 1000);
+    hierarchy two(door, 8, schedule::running_tag(1), 1000);
+    guarded_array<float> const first(8);
+    guarded_array<float> const second(8);
+    first.put(std::vector<float>(8, 1.0F));
+    second.put(std::vector<float>(8, 2.0F));
+    if (door.rank() == 0) meet(door, 1, false);
+    if (door.rank() == 2) {
+      meet(door, 0, false);
+      meet(door, 1, false);
+    }
+    auto const seen = two.progress();
     one.start(first.data());
     two.start(second.data());
-    two.wait(20.0);
-    one.wait(20.0);
-    if (first.get(200) != sums<float>(true, {0, 0, 1, 1}, 200, 0)) ++wrong;
-    if (second.get(100) != sums<float>(true, {0, 0, 1, 1}, 100, 1)) ++wrong;
-    if (door.leads() && door.turns() != 2) ++wrong;
+    if (door.rank() == 1) meet(door, 0, true);
+    if (door.rank() < 2) {
+      advance_until_reduced(two, door);
+      if (two.advance() || two.progress() == seen) ++wrong;
+      meet(door, 2, true);
+    }
+    two.wait(20.0, [] {});
+    one.wait(20.0, [] {});
+    if (first.get(8) != std::vector<float>(8, 3.0F)) ++wrong;
+    if (second.get(8) != std::vector<float>(8, 6.0F)) ++wrong;
   });
   CHECK(words == "");
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("vendor hierarchy: a leader that gives up ends what its library has of the sum, whatever part it is in") {
+  for (bool const is_queued : {false, true}) {
+    CAPTURE(is_queued);
+    std::vector<library::counts> told(3);
+    std::vector<library::counts> of_sums(3);
+    for (std::size_t rank = 0; rank < 3; ++rank) told[rank].of_another = &of_sums[rank];
+    std::atomic<int> wrong{0};
+    auto const words = play(
+        {0, 0, 1},
+        [&](vendor_groups& door) {
+          hierarchy one(door, 8, schedule::running_tag(0), 1000);
+          hierarchy two(door, 8, schedule::running_tag(1), 1000);
+          guarded_array<float> const first(8);
+          guarded_array<float> const second(8);
+          if (door.rank() == 2) meet(door, 0, false);  // what never comes
+          one.start(first.data());
+          two.start(second.data());
+          if (door.rank() == 1) two.wait(20.0, [] {});
+          advance_until_reduced(one, door);  // leaders are at work, and nothing of rank 0 is in the library
+          if (!(is_queued ? two : one).give_up() || of_sums[0].aborts != 1) ++wrong;
+          throw weft::error("rank 0 has had enough");
+        },
+        &told);
+    CHECK(words == "rank 0 has had enough");
+    CHECK(wrong == 0);
+  }
+}
+
+TEST_CASE("vendor hierarchy: a sum whose start failed is not through") {
+  std::atomic<int> wrong{0};
+  auto const words = play({0, 0, 1}, [&](vendor_groups& door) {
+    hierarchy sum(door, 8, 32001, 1000);
+    guarded_array<float> const data(8);
+    if (door.rank() != 1) meet(door, 1 + door.rank() / 2, false);  // what never comes
+    door.library()->give_up();
+    std::string started;
+    std::string advanced;
+    try {
+      sum.start(data.data());
+    } catch (weft::error const& failure) {
+      started = failure.what();
+    }
+    try {
+      static_cast<void>(sum.advance());
+    } catch (weft::error const& failure) {
+      advanced = failure.what();
+    }
+    if (started.find("rank 1: an earlier collective was given up") == std::string::npos) ++wrong;
+    if (advanced != "weft::transport::running_hierarchical: its start failed; give it up") ++wrong;
+    if (!sum.give_up() || !sum.advance()) ++wrong;
+    throw weft::error("enough");
+  });
+  CHECK(words == "enough");
   CHECK(wrong == 0);
 }
 
@@ -259,32 +379,39 @@ TEST_CASE("vendor hierarchy: a failure on one rank ends the sums of the others, 
 }
 
 TEST_CASE("vendor hierarchy: a leader that never comes is named on every rank") {
-  std::vector<std::string> all(4);
-  static_cast<void>(play({0, 0, 1, 1}, [&](vendor_groups& door) {
-    running_all_reduce<float, guarded_numbers<float>> sum(door, all_reduce_choice("hierarchical:nccl"), 8, 32001, {},
-                                                          guarded_numbers<float>());
-    guarded_array<float> const data(8);
-    try {
-      if (door.rank() == 2)
-        weft::transport::wait_until(
-            door, 20.0, [] { return false; },
-            [] { throw weft::error("weft::test: rank 2 plays the piano; let it", {.rank = 2}); }, [] {});
-      sum.start(data.data());
-      sum.wait(door.rank() == 1 ? 0.3 : 20.0);
-    } catch (weft::error const& failure) {
-      all[static_cast<std::size_t>(door.rank())] = failure.what();
-      throw;
+  for (bool const is_queued : {false, true}) {  // the sum that ranks 0 and 1 wait for, behind another one
+    CAPTURE(is_queued);
+    std::vector<std::string> all(4);
+    static_cast<void>(play({0, 0, 1, 1}, [&](vendor_groups& door) {
+      using sum = running_all_reduce<float, guarded_numbers<float>>;
+      all_reduce_choice const how("hierarchical:nccl");
+      sum one(door, how, 8, schedule::running_tag(0), {}, guarded_numbers<float>());
+      sum two(door, how, 8, schedule::running_tag(1), {}, guarded_numbers<float>());
+      guarded_array<float> const first(8);
+      guarded_array<float> const second(8);
+      try {
+        if (door.rank() == 2)
+          weft::transport::wait_until(
+              door, 20.0, [] { return false; },
+              [] { throw weft::error("weft::test: rank 2 plays the piano; let it", {.rank = 2}); }, [] {});
+        one.start(first.data());
+        two.start(second.data());
+        (is_queued && door.rank() == 0 ? two : one).wait(door.rank() == 1 ? 0.3 : 20.0);
+      } catch (weft::error const& failure) {
+        all[static_cast<std::size_t>(door.rank())] = failure.what();
+        throw;
+      }
+    }));
+    for (std::string const& story : all) {
+      CAPTURE(story);
+      CHECK(story.find("rank 1 waited 0 s for its vendor's library, by a broadcast from rank 0") != std::string::npos);
+      CHECK(story.find(is_queued ? "rank 0 waited 0 s for an earlier sum among leaders, which waits for rank 2"
+                                 : "rank 0 waited 0 s for rank 2, which leads another group") != std::string::npos);
+      CHECK(story.find("rank 2 plays the piano") != std::string::npos);
+      CHECK(story.find("rank 3 waited 0 s for its vendor's library, which sums over its group") != std::string::npos);
     }
-  }));
-  for (std::string const& story : all) {
-    CAPTURE(story);
-    CHECK(story.find("rank 1 waited 0 s for its vendor's library, by which rank 0 tells the sum") != std::string::npos);
-    CHECK(story.find("rank 0 waited 0 s for rank 2, which leads another vendor's") != std::string::npos);
-    CHECK(story.find("rank 2 plays the piano") != std::string::npos);
-    CHECK(story.find("rank 3 waited 0 s for its vendor's library, which sums over the vendor's ranks") !=
-          std::string::npos);
+    CHECK(all[1].find("rank 1 waits for rank 0, that for rank 2; rank 2 holds up the others") != std::string::npos);
   }
-  CHECK(all[1].find("rank 1 waits for rank 0, that for rank 2; rank 2 holds up the others") != std::string::npos);
 }
 
 TEST_CASE("vendor hierarchy: sums that begin in another order on one rank are told, and nothing hangs") {

@@ -78,6 +78,11 @@ class device_collectives : public library_collectives {
   [[nodiscard]] virtual request reduce(void* data, std::int64_t elements, summand type, int root) = 0;
   /// Posts data[i] = that of rank `root`.
   [[nodiscard]] virtual request broadcast(void* data, std::int64_t elements, summand type, int root) = 0;
+
+  /// How many have ended, as far as tests have seen.
+  [[nodiscard]] virtual std::size_t ended() const = 0;
+  /// After a failure: ends all of them, for the other ranks also where this one has posted none yet.
+  virtual void give_up() noexcept = 0;
 };
 
 /// What a rank was doing when the deadline of some rank's wait passed.

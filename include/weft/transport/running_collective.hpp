@@ -7,10 +7,9 @@
 #include <weft/error.hpp>
 #include <weft/transport/endpoint.hpp>
 #include <weft/transport/number_memory.hpp>
-#include <weft/transport/standstill.hpp>
+#include <weft/transport/wait.hpp>
 
 #include <algorithm>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -103,29 +102,9 @@ class running_collective {
   /// The same; `on_turn()` is called in every unsuccessful turn, for whoever has other messages to move meanwhile.
   template <class OnTurn>
   void wait(double deadline, OnTurn&& on_turn) {
-    using clock = std::chrono::steady_clock;
-    if (advance()) return;
-    auto since = clock::now();
-    auto looked = since;
-    auto seen = sends_done_ + receives_done_;
-    for (unsigned tries = 1;; ++tries) {
-      auto const now = tries % 16U == 0U ? clock::now() : looked;  // as in wait.hpp
-      if (tries % 1024U == 0U || now - looked > std::chrono::milliseconds(10)) {
-        looked = now;
-        auto const overdue = [&](double waited) { refuse_to_wait(waited); };
-        double const waited = std::chrono::duration<double>(now - since).count();
-        check_failure_while_waiting(door_, waited, overdue);
-        if (auto const done = sends_done_ + receives_done_; done != seen) {
-          seen = done;
-          since = now;
-        } else if (deadline > 0.0 && waited > deadline) {
-          give_up_waiting(door_, waited, overdue);
-        }
-      }
-      on_turn();
-      door_.yield();
-      if (advance()) return;
-    }
+    wait_by_parts(
+        door_, deadline, [&] { return advance(); }, [&] { return progress(); },
+        [&](double waited) { refuse_to_wait(waited); }, on_turn);
   }
 
   /// Abandons what is under way, after a failure. False where the transport may go on reading from the data: its owner

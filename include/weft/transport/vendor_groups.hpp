@@ -26,11 +26,12 @@ namespace weft::inline v1::transport {
 /// shares a library with nobody, as on a host, is a group of its own. The lowest rank of each group leads it.
 ///
 /// All collectives of a group come in one order on all of its ranks, and only its leader knows when the leaders are
-/// through with a sum. So the sums of a leader take turns, in the order of their starts: sum k's broadcast stands
-/// before sum k + 1's reduction there. The other ranks post both at once.
+/// through with a sum. So the sums of leaders take turns, in the order of their starts: sum k's broadcast stands before
+/// sum k + 1's reduction there. Leaders that are alone in their groups take turns, too, unless all are: who waits for
+/// one sum then moves the earlier ones, for which others may wait first. The other ranks post both calls at once.
 class vendor_groups final : public relay {
  public:
-  /// A sum that takes turns with others. One at a time is asked to move on, and may when it has posted its last call.
+  /// A sum that takes turns with others: one at a time is advanced, until it has posted its last call.
   class turn {
    public:
     turn() = default;
@@ -43,7 +44,11 @@ class vendor_groups final : public relay {
    private:
     friend class vendor_groups;
     /// Posts and tests what is possible, never blocks. True once the next sum may begin.
-    virtual bool move() = 0;
+    virtual bool advance_turn() = 0;
+    /// Changes whenever a part of it is through.
+    [[nodiscard]] virtual std::size_t progress_of_turn() const = 0;
+    /// A rank of the outermost endpoint; -1: not known.
+    [[nodiscard]] virtual int waits_for_in_turn() const = 0;
     turn* next_ = nullptr;
   };
 
@@ -85,20 +90,30 @@ class vendor_groups final : public relay {
   /// Whether leaders send to each other in parts, from and into each one's own memory.
   [[nodiscard]] bool in_parts() const { return in_parts_; }
 
-  /// Asks a sum to move on once all earlier ones have told the library everything.
+  /// Whether leaders take turns: all of them, or none.
+  [[nodiscard]] bool takes_turns() const { return groups() < size(); }
+  /// Advances a sum once all earlier ones have posted everything.
   void take_turn(turn& mine) {
     mine.next_ = nullptr;
     (first_ == nullptr ? first_ : last_->next_) = &mine;
     last_ = &mine;
-    move();
+    advance();
   }
-  /// Moves the sum whose turn it is, and those behind it as far as they can.
-  void move() {
-    while (first_ != nullptr && first_->move()) {
+  /// Advances the sum whose turn it is, and those behind it as far as they can.
+  void advance() {
+    while (first_ != nullptr) {
+      auto const before = first_->progress_of_turn();
+      bool const is_over = first_->advance_turn();
+      if (is_over || first_->progress_of_turn() != before) ++progress_;
+      if (!is_over) return;
       first_ = first_->next_;
       ++turns_;
     }
   }
+  /// Changes whenever a part of the sum whose turn it is is through.
+  [[nodiscard]] std::size_t progress() const { return progress_; }
+  /// For which rank of the outermost endpoint the sum waits whose turn it is; -1: not known.
+  [[nodiscard]] int waits_for() const { return first_ == nullptr ? -1 : first_->waits_for_in_turn(); }
   /// After a failure.
   void leave(turn& mine) noexcept {
     for (turn** each = &first_; *each != nullptr; each = &(*each)->next_)
@@ -180,6 +195,7 @@ class vendor_groups final : public relay {
   turn* first_ = nullptr;  // whose turn it is
   turn* last_ = nullptr;
   std::size_t turns_ = 0;
+  std::size_t progress_ = 0;
 };
 
 }  // namespace weft::inline v1::transport

@@ -17,12 +17,15 @@ namespace weft::inline v1::transport {
 ///
 /// Call it without the launch lock. A deadline of zero or less means none. `on_turn()` is called in every unsuccessful
 /// turn, for whoever has other messages to move meanwhile; it may throw.
-template <class IsDone, class OnDeadline, class OnTurn>
-void wait_until(endpoint& door, double seconds, IsDone&& is_done, OnDeadline&& on_deadline, OnTurn&& on_turn) {
+/// `progress()`: a number that changes whenever a part of what is waited for is through; the deadline is of each part.
+template <class IsDone, class Progress, class OnDeadline, class OnTurn>
+void wait_by_parts(endpoint& door, double seconds, IsDone&& is_done, Progress&& progress, OnDeadline&& on_deadline,
+                   OnTurn&& on_turn) {
   using clock = std::chrono::steady_clock;
   if (is_done()) return;
-  auto const start = clock::now();
-  auto looked = start;
+  auto since = clock::now();
+  auto looked = since;
+  auto seen = progress();
   for (unsigned tries = 1;; ++tries) {
     // Rarely: a look at the failure channel costs as much as the test itself, and a few milliseconds are soon enough.
     // Where many share a core, though, a single turn may take milliseconds.
@@ -30,15 +33,28 @@ void wait_until(endpoint& door, double seconds, IsDone&& is_done, OnDeadline&& o
       auto const now = clock::now();
       if (tries % 1024U == 0U || now - looked > std::chrono::milliseconds(10)) {
         looked = now;
-        double const waited = std::chrono::duration<double>(now - start).count();
+        double const waited = std::chrono::duration<double>(now - since).count();
         check_failure_while_waiting(door, waited, on_deadline);
-        if (seconds > 0.0 && waited > seconds) give_up_waiting(door, waited, on_deadline);
+        if (auto const done = progress(); done != seen) {
+          seen = done;
+          since = now;
+        } else if (seconds > 0.0 && waited > seconds) {
+          give_up_waiting(door, waited, on_deadline);
+        }
       }
     }
     on_turn();
     door.yield();
     if (is_done()) return;
   }
+}
+
+/// The same for what has no parts.
+template <class IsDone, class OnDeadline, class OnTurn>
+void wait_until(endpoint& door, double seconds, IsDone&& is_done, OnDeadline&& on_deadline, OnTurn&& on_turn) {
+  wait_by_parts(
+      door, seconds, static_cast<IsDone&&>(is_done), [] { return 0; }, static_cast<OnDeadline&&>(on_deadline),
+      static_cast<OnTurn&&>(on_turn));
 }
 
 /// The same until the message `posted` is complete.

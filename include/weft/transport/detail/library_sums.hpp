@@ -81,7 +81,9 @@ class library_sums final : public device_collectives {
     posted = {};
   }
 
-  void give_up() noexcept {
+  [[nodiscard]] std::size_t ended() const override { return ended_; }
+
+  void give_up() noexcept override {
     if (is_broken_) return;
     is_broken_ = true;
     library_.abort();
@@ -144,6 +146,7 @@ class library_sums final : public device_collectives {
     }
     while (first_ != nullptr && first_->state == sum::state_type::running && library_.is_done(first_->mark)) {
       first_->state = sum::state_type::done;
+      ++ended_;
       first_ = first_->next;
     }
     if (first_ == nullptr) last_ = nullptr;
@@ -166,6 +169,7 @@ class library_sums final : public device_collectives {
   sum* first_ = nullptr;  // of those that have not ended, in the order of their launches
   sum* last_ = nullptr;
   sum* next_ = nullptr;  // to be launched, or being so
+  std::size_t ended_ = 0;
   bool is_broken_ = false;
   int exceptions_ = std::uncaught_exceptions();
 };
