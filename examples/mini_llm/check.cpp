@@ -141,12 +141,13 @@ std::vector<std::string> check(options const& chosen, int launched, model_facts 
                        (chosen.gradient_groups > 1 ? "says nothing of the order in which --gradient-groups must add"
                                                    : "threads of --transport in-process have no use of") +
                        "; choose another one, such as --reduce ring");
-  bool const is_by_vendor = weft::collective::all_reduce_choice(chosen.reduce).is_device_library();
-  if (is_by_vendor && chosen.gradient_groups > 1)
+  weft::collective::all_reduce_choice const sums(chosen.reduce);
+  bool const wants_vendor_library = sums.is_device_library() || sums.is_by_vendor();
+  if (wants_vendor_library && chosen.gradient_groups > 1)
     problems.push_back("--reduce " + chosen.reduce +
                        " has the library of the devices' vendor, which says nothing of the order in which "
                        "--gradient-groups must add; choose another one, such as --reduce ring");
-  else if (is_by_vendor && groups * copies > 1 && chosen.door != door_kind::nccl)
+  else if (wants_vendor_library && groups * copies > 1 && chosen.door != door_kind::nccl)
     problems.push_back("--reduce " + chosen.reduce + " has the library of the devices' vendor, and --door " +
                        to_text(chosen.door) +
                        " does not connect to it; say --door nccl, or choose another one, such "

@@ -125,7 +125,12 @@ TEST_CASE("plan: the data axis may come when the program starts, and the pipelin
       plan<schedule::one_f_one_b, weft::micro_batches<8>, weft::reduce_gradients<weft::collective::vendor_hierarchy>,
            weft::mesh<weft::axis<weft::pipeline_axis, 4>, weft::axis<weft::data_axis, weft::dynamic>>>;
   static_assert(by_vendors::view().work.reduces_over_data);
-  CHECK(weft::collective::all_reduce_choice(by_vendors::reduction::name).is_by_vendor());
+  using sums = weft::collective::all_reduce_choice;
+  CHECK(sums(by_vendors::reduction::name).is_by_vendor());
+  CHECK(!sums(by_vendors::reduction::name).is_device_library());
+  CHECK(!sums(by_vendor::reduction::name).is_by_vendor());
+  CHECK(sums("mpi").kind() == sums::kind_type::mpi);
+  CHECK(sums(open_data::reduction::name).kind() == sums::kind_type::step_list);
   auto const last = open_data::view().row(3);
   CHECK(last[last.size - 4].group == static_cast<int>(schedule::reduction::data));
   CHECK(last[last.size - 3].group == static_cast<int>(schedule::reduction::tied));

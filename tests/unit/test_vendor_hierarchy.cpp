@@ -465,7 +465,8 @@ TEST_CASE("vendor hierarchy: refused in words, on every rank alike") {
         "does not know which ranks share one; sum over a transport::vendor_groups");
   CHECK_THROWS_WITH_AS(
       static_cast<void>(all_reduce_choice("hierarchical:nccl").list(2)),
-      doctest::Contains("\"hierarchical:nccl\" is the device vendor's library's all-reduce and has no"), weft::error);
+      doctest::Contains("\"hierarchical:nccl\" has the device vendor's library within each vendor, and no step list; "),
+      weft::error);
   CHECK_THROWS_WITH_AS(all_reduce_choice("hierarchical:rccl"), doctest::Contains("there is no all-reduce"),
                        weft::error);
 }

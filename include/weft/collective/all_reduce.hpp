@@ -14,6 +14,7 @@
 #include <weft/error.hpp>
 
 #include <charconv>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -115,17 +116,28 @@ inline step_list make_all_reduce(std::string_view name, int ranks) {
                 std::to_string(groups.size()) + " ranks, and there are " + std::to_string(ranks) +
                 "; name each rank's group");
   }
-  if (name == library_all_reduce_name || name == device_library_all_reduce_name ||
-      name == vendor_hierarchy_all_reduce_name)
-    throw error("weft::collective: \"" + std::string(name) + "\" is the " +
-                (name == library_all_reduce_name ? "MPI library's own" : "device vendor's library's") +
-                " all-reduce and has no step list; choose another one where the order of additions must be known");
+  char const* const instead =
+      name == library_all_reduce_name          ? "is the MPI library's own all-reduce and has no step list"
+      : name == device_library_all_reduce_name ? "is the device vendor's library's all-reduce and has no step list"
+      : name == vendor_hierarchy_all_reduce_name
+          ? "has the device vendor's library within each vendor, and no step list"
+          : nullptr;
+  if (instead != nullptr)
+    throw error("weft::collective: \"" + std::string(name) + "\" " + instead +
+                "; choose another one where the order of additions must be known");
   detail::refuse_all_reduce(name);
 }
 
 /// How sums over ranks are to be made: one of weft's step lists, or a library. A name that was checked.
 class all_reduce_choice {
  public:
+  enum class kind_type : std::uint8_t {
+    step_list,
+    mpi,              ///< the MPI library's own
+    device_library,   ///< the device vendor's, among ranks of one vendor
+    vendor_hierarchy  ///< that within each vendor, a step list across
+  };
+
   all_reduce_choice() = default;
 
   /// Throws `weft::error`, which lists the names, for one that does not exist.
@@ -144,10 +156,16 @@ class all_reduce_choice {
   }
 
   [[nodiscard]] std::string const& name() const { return name_; }
-  /// MPI's, or the device vendor's, if only within each vendor.
-  [[nodiscard]] bool is_library() const { return name_ == library_all_reduce_name || is_device_library(); }
-  [[nodiscard]] bool is_device_library() const { return name_ == device_library_all_reduce_name || is_by_vendor(); }
-  [[nodiscard]] bool is_by_vendor() const { return name_ == vendor_hierarchy_all_reduce_name; }
+  [[nodiscard]] kind_type kind() const {
+    return name_ == library_all_reduce_name            ? kind_type::mpi
+           : name_ == device_library_all_reduce_name   ? kind_type::device_library
+           : name_ == vendor_hierarchy_all_reduce_name ? kind_type::vendor_hierarchy
+                                                       : kind_type::step_list;
+  }
+  /// Whether a library adds, if only within each vendor: then it begins in one order on all ranks, and has no list.
+  [[nodiscard]] bool is_library() const { return kind() != kind_type::step_list; }
+  [[nodiscard]] bool is_device_library() const { return kind() == kind_type::device_library; }
+  [[nodiscard]] bool is_by_vendor() const { return kind() == kind_type::vendor_hierarchy; }
 
   /// Throws where `is_library()`: the library's order of additions is its own affair.
   [[nodiscard]] step_list list(int ranks) const {

@@ -23,7 +23,7 @@ template <class View>
 [[nodiscard]] mirror_of<View> make_mirror([[maybe_unused]] char const* label, View const& view) {
   if constexpr (!std::is_same_v<typename View::memory_space, Kokkos::HostSpace>)
     return allocate<mirror_of<View>>(label, view.extent(0), Kokkos::WithoutInitializing);
-  else if constexpr (View::traits::is_managed)
+  else if constexpr (!View::memory_traits::is_unmanaged)
     return view;
   else
     return mirror_of<View>(view.data(), view.extent(0));

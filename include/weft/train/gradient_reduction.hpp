@@ -56,7 +56,7 @@ class gradient_reduction {
       : store_(store),
         holders_(holders),
         deadline_(deadline),
-        is_library_(policy.is_device_library()),
+        is_library_(policy.is_device_library() || policy.is_by_vendor()),
         begins_in_order_(policy.is_library()),
         in_place_(in_place && is_shared()) {
     groups_ = store.gradient_groups();

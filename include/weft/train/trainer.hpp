@@ -280,13 +280,14 @@ class trainer {
     layers_ = checked_partition().ranges();
     cards_ = meet<Space>(door_, facts(), options_.build, holders_of_stages(options_.mesh, program_.view().graph),
                          options_.mixed, options_.compare_replicas_every > 0, options_.deadline);
-    auto const& how = options_.reduction;
-    ranks_ =
-        std::make_unique<replica>(door_, options_.mesh, how.is_library() && !how.is_by_vendor(), program_.view().graph,
-                                  how.is_device_library() ? Space::memory_space::name() : "");
-    if (how.is_by_vendor())
+    using sums = collective::all_reduce_choice::kind_type;
+    auto const how = options_.reduction.kind();
+    ranks_ = std::make_unique<replica>(door_, options_.mesh, how == sums::mpi || how == sums::device_library,
+                                       program_.view().graph,
+                                       how == sums::device_library ? Space::memory_space::name() : "");
+    if (how == sums::vendor_hierarchy)
       ranks_->group_by_vendor(Space::memory_space::name(), !execution::is_host_space<Space>, options_.deadline);
-    else if (!how.is_library())
+    else if (how == sums::step_list)
       ranks_->agree_on_memory(Space::memory_space::name(), !execution::is_host_space<Space>, options_.deadline);
     stage_ = std::make_unique<stage_type>(*ranks_, layers_, program_.view().graph, options_.extents, options_.seed,
                                           options_.deadline, options_.gradient_groups, options_.reduction);
