@@ -244,33 +244,51 @@ class library_door final : public relay {
             peer);
   }
 
-  /// The lowest member makes the identity and tells the others over the inner door.
+  /// Each member says whom it takes for members, by a hash of the list, and the lowest one the identity that it has
+  /// made.
   void connect() {
     typename Library::identity id{};
-    std::string own;  // libraries of other vendors, on other ranks, have identities of other sizes
+    std::string own;
     all_or_none(
         inner(),
         [&] {
-          if (!is_connected() || inner().rank() != members_.front()) return;
+          if (!is_connected()) return;
+          own = members_hash();
+          if (inner().rank() != members_.front()) return;
           id = Library::make_identity();
-          own.assign(reinterpret_cast<char const*>(&id), sizeof(id));
+          own.append(reinterpret_cast<char const*>(&id), sizeof(id));
         },
         deadline_);
-    auto const everybodys = gather_texts(inner(), own, deadline_);
+    auto const everybodys = gather_texts(inner(), own, deadline_);  // identities of other vendors have other sizes
     if (!is_connected()) return;
     try {
-      auto const& firsts = everybodys[static_cast<std::size_t>(members_.front())];
-      if (firsts.size() != sizeof(id))
-        fail(
-            "the other one is the first member here, and has another library or names other members; name the same "
-            "ranks on all of them",
-            members_.front());
-      std::memcpy(&id, firsts.data(), sizeof(id));
+      std::string const wanted = members_hash();
+      for (int const each : members_) {
+        auto const& said = everybodys[static_cast<std::size_t>(each)];
+        if (said.compare(0, wanted.size(), wanted) != 0)
+          fail("the one names ranks " + members_text() +
+                   " as members, and the other one does not; name the same ranks on all of them",
+               each);
+      }
+      auto const& first = everybodys[static_cast<std::size_t>(members_.front())];
+      if (first.size() != wanted.size() + sizeof(id))
+        fail("they have different libraries; name ranks of one vendor as members", members_.front());
+      std::memcpy(&id, first.data() + wanted.size(), sizeof(id));
       start(library_, id, library_rank(inner().rank()), static_cast<int>(members_.size()));
     } catch (...) {
       give_up();
       throw;
     }
+  }
+  [[nodiscard]] std::string members_text() const {
+    std::string text;
+    for (int const each : members_) text += (text.empty() ? "" : ", ") + std::to_string(inner().global_rank(each));
+    return text;
+  }
+  [[nodiscard]] std::string members_hash() const {  // FNV-1a, of any number of them 8 bytes
+    std::uint64_t hash = 14695981039346656037U;
+    for (int const each : members_) hash = (hash ^ static_cast<std::uint64_t>(each)) * 1099511628211U;
+    return {reinterpret_cast<char const*>(&hash), sizeof(hash)};
   }
 
   void start(Library& library, typename Library::identity const& id, int rank, int size) {
