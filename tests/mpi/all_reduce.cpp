@@ -3,10 +3,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "support/all_reduce_checks.hpp"
 
+#include <weft/schedule/lower.hpp>
+#include <weft/schedule/make_program.hpp>
+#include <weft/schedule/one_f_one_b.hpp>
 #include <weft/transport/guarded.hpp>
+#include <weft/transport/library_door.hpp>
 #include <weft/transport/mpi.hpp>
+#include <weft/transport/no_library.hpp>
 #include <weft/transport/run_collective.hpp>
 #include <weft/transport/subgroup.hpp>
+#include <weft/transport/vendor_groups.hpp>
 
 #include <doctest/doctest.h>
 
@@ -71,6 +77,28 @@ TEST_CASE("mpi all-reduce: the library's own") {
     is_right = library_is_right<double>(door, elements) && is_right;
   }
   CHECK(worst(door, is_right) == 0);
+}
+
+TEST_CASE("mpi all-reduce: by vendors, where no rank has a library, is recursive halving, also through such a door") {
+  weft::transport::mpi door(MPI_COMM_WORLD);
+  auto const program = weft::schedule::make_program<weft::schedule::one_f_one_b>(
+      door.size(), 2, {.receives = weft::schedule::receive_time::at_use});
+  weft::transport::library_door<weft::transport::no_library> outer(door, program.view(), {},
+                                                                   {.members = std::vector<int>{}});
+  for (weft::transport::endpoint* const each : std::vector<weft::transport::endpoint*>{&door, &outer}) {
+    weft::transport::vendor_groups by_vendor(*each, "Host", false);
+    bool is_right = by_vendor.groups() == door.size() && by_vendor.leads() && by_vendor.library() == nullptr;
+    for (std::int64_t const elements : {0, 1, 1009, 100003}) {
+      weft_test::fenced_buffer<float> data(door.rank(), elements);
+      running_all_reduce<float> sum(by_vendor, all_reduce_choice("hierarchical:nccl"), elements,
+                                    weft::schedule::running_tag(0));
+      sum.start(data.data());
+      sum.wait(60.0);
+      auto const list = weft::collective::recursive_halving::all_reduce(door.size());
+      is_right = is_right && data.holds(weft_test::expected_sums<float>(list, elements));
+    }
+    CHECK(worst(door, is_right) == 0);
+  }
 }
 
 TEST_CASE("mpi all-reduce: several under way, weft's and the library's, completed in each rank's own order") {
