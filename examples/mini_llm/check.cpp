@@ -149,9 +149,9 @@ std::vector<std::string> check(options const& chosen, int launched, model_facts 
                        "--gradient-groups must add; choose another one, such as --reduce ring");
   else if (wants_vendor_library && groups * copies > 1 && chosen.door != door_kind::nccl)
     problems.push_back("--reduce " + chosen.reduce + " has the library of the devices' vendor, and --door " +
-                       to_text(chosen.door) +
-                       " does not connect to it; say --door nccl, or choose another one, such "
-                       "as --reduce ring");
+                       to_text(chosen.door) + " does not connect to it; " +
+                       (chosen.transport == transport_kind::in_process ? "" : "say --door nccl, or ") +
+                       "choose another one, such as --reduce ring");
   if (chosen.post_validation && chosen.door == door_kind::nccl)
     problems.push_back(
         "--post-validation takes in messages in another order than the program's where a step is undone, "

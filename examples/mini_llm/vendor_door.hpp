@@ -14,7 +14,9 @@
 #include <iostream>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace mini_llm {
@@ -39,10 +41,16 @@ std::unique_ptr<weft::transport::endpoint> make_vendor_door(options const& chose
         "--door nccl hands boundaries to the library of the devices' vendor, and no rank's build has one; build with a "
         "Kokkos for CUDA and NCCL, or one for HIP and RCCL (docs/transports.md), or choose --door staged");
   weft::schedule::program program;
+  std::optional<typename Vendor::library> library;  // a device may have no memory left for its stream
   all_or_none(
-      inner, [&] { program = make_program(chosen, inner.size()); }, deadline);
+      inner,
+      [&] {
+        program = make_program(chosen, inner.size());
+        library.emplace(Vendor::make());
+      },
+      deadline);
   auto made = std::make_unique<library_door<typename Vendor::library>>(
-      inner, program.view(), Vendor::make(), library_options{.members = alike, .deadline = deadline});
+      inner, program.view(), std::move(*library), library_options{.members = alike, .deadline = deadline});
   std::string text = "boundaries:";
   for (auto const& [name, those] : ranks) {
     text += " " + name + " among ranks";

@@ -408,6 +408,37 @@ TEST_CASE("link table: a way that others disturb at first is measured until it w
   }
 }
 
+TEST_CASE("link table: a pair named twice is measured once; what measures nothing is refused on every rank") {
+  std::string said[2][2];
+  std::size_t points = 0;
+  in_process::run(2, [&](endpoint& world) {
+    device_aware direct(world, host, {0, 1});
+    std::vector<weft::transport::way> const ways{{"direct", &direct}};
+    std::vector<char> body(4096);
+    auto const measure = [&](weft::transport::link_measurement const& how) {
+      return weft::transport::measure_links(world, ways, host, body.data(), body.size(), how);
+    };
+    auto const table = measure({.pairs = {{0, 1}, {1, 0}}});
+    if (world.rank() == 0) points = table.points(1, 0).size();
+    auto& own = said[world.rank()];
+    try {
+      static_cast<void>(measure({.repetitions = 0}));
+    } catch (weft::error const& failure) {
+      own[0] = failure.what();
+    }
+    try {
+      static_cast<void>(measure({.pairs = {{1, 1}}}));
+    } catch (weft::error const& failure) {
+      own[1] = failure.what();
+    }
+  });
+  CHECK(points == 1);
+  for (auto const& own : said) {
+    CHECK(own[0] == "weft::transport::measure_links: 0 repetitions measure nothing; ask for at least 1");
+    CHECK(own[1] == "weft::transport::measure_links: rank 1 has no link to itself; name pairs of two ranks");
+  }
+}
+
 TEST_CASE("automatic: both ends of every pair choose alike, by what was measured, and messages arrive by it") {
   std::atomic<int> wrong{0};
   std::string names[3][3][2];

@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <limits>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -158,14 +159,15 @@ class link_times {
 };
 
 /// Rounds until it was quiet, or there were enough; both ranks get the first one's numbers.
-inline std::vector<double> settled_times(link_times& times, std::size_t ways, posted_messages& messages, int peer,
-                                         bool is_first, int rounds) {
+inline std::vector<double> settled_times(link_times& times, std::size_t ways, endpoint& door, int peer, bool is_first,
+                                         link_measurement const& how) {
   std::vector<double> told(ways + 1);  // the last: whether there is another round
+  posted_messages messages(door, "the measuring of links", how.deadline);
   for (int round = 1;; ++round) {
     times.measure();
     if (is_first) {
       told = times.seconds();
-      told.push_back(round < rounds && !times.is_quiet() ? 1.0 : 0.0);
+      told.push_back(round < how.rounds && !times.is_quiet() ? 1.0 : 0.0);
       messages.send(told.data(), told.size() * sizeof(double), peer, schedule::tags::state);
     } else {
       messages.receive(told.data(), told.size() * sizeof(double), peer, schedule::tags::state);
@@ -183,17 +185,25 @@ inline std::vector<double> settled_times(link_times& times, std::size_t ways, po
 /// and back of 4 KiB and four, sixteen, ... times as much, up to `bytes`, which `body` has room for. The lower rank's
 /// clock counts, and the other rank is told. Collective over the ranks of `door`; every rank names the same ways in the
 /// same order. Some milliseconds a pair with 16 MiB; a few times as long on a busy machine, which is measured again
-/// until a quarter of the times agree.
+/// until a quarter of the times agree. Throws `error` for less than one repetition, and for a pair of one rank.
 inline link_table measure_links(endpoint& door, std::vector<way> const& ways, std::string_view memory, void* body,
                                 std::size_t bytes, link_measurement const& how = {}) {
-  link_table table;
-  auto pairs = how.pairs;
-  if (pairs.empty()) {
-    for (int each = 0; each + 1 < door.size(); ++each) pairs.emplace_back(each, each + 1);
-    if (door.size() > 2) pairs.emplace_back(0, door.size() - 1);
+  auto const refuse = [&](std::string const& what) {
+    throw error("weft::transport::measure_links: " + what, {.rank = door.global_rank(door.rank())});
+  };
+  if (how.repetitions < 1) refuse(std::to_string(how.repetitions) + " repetitions measure nothing; ask for at least 1");
+  std::set<std::pair<int, int>> pairs;
+  for (auto const& [one, other] : how.pairs) {
+    if (one == other) refuse("rank " + std::to_string(one) + " has no link to itself; name pairs of two ranks");
+    pairs.insert({(std::min)(one, other), (std::max)(one, other)});
   }
+  if (pairs.empty()) {
+    for (int each = 0; each + 1 < door.size(); ++each) pairs.insert({each, each + 1});
+    if (door.size() > 2) pairs.insert({0, door.size() - 1});
+  }
+  link_table table;
   for (auto const& [one, other] : pairs) {
-    bool const is_first = door.rank() == (std::min)(one, other);
+    bool const is_first = door.rank() == one;
     if (door.rank() == one || door.rank() == other) {
       int const peer = door.rank() == one ? other : one;
       std::vector<char> own;
@@ -213,7 +223,7 @@ inline link_table measure_links(endpoint& door, std::vector<way> const& ways, st
       for (std::size_t size = 4096; !common.empty(); size *= 4) {
         std::size_t const measured = (std::min)(size, bytes);
         detail::link_times times(common, peer, is_first, body, measured, how);
-        auto const seconds = detail::settled_times(times, common.size(), messages, peer, is_first, how.rounds);
+        auto const seconds = detail::settled_times(times, common.size(), door, peer, is_first, how);
         for (std::size_t each = 0; each < common.size(); ++each)
           table.add(peer, indices[each], {measured, seconds[each]});
         if (size >= bytes) break;
