@@ -55,7 +55,7 @@ class vendor_groups final : public relay {
   /// `memory`: what Kokkos calls that of this rank's numbers. `is_device`: whether the host may not touch it; then the
   /// leaders must hand bodies to each other, as they do where the library's door was built on `staged`. Throws the same
   /// `agreed_error` on every rank where they do not. Collective over `inner`'s ranks; so is destruction over those of a
-  /// group. `inner` must outlive it.
+  /// group. Each rank hears a byte of every pair, once: n^2 of n ranks. `inner` must outlive it.
   vendor_groups(endpoint& inner, std::string_view memory, bool is_device, double deadline = default_deadline)
       : relay(inner) {
     auto const facts = exchange(memory, is_device, deadline);
