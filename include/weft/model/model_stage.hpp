@@ -5,7 +5,8 @@
 /// @file
 /// A model as the engine sees it: any ranges of a chain's layers as pipeline stages, with split backward. Here are the
 /// calls alone: how slots are laid out is in stage_layout.hpp, what crosses to other stages in stage_crossing.hpp, what
-/// a program's batches say in program_sheets.hpp, and how a call is played again in replayed_calls.hpp.
+/// a program's batches say in program_sheets.hpp, and how a call is played again in replayed_calls.hpp. Still longer
+/// than most headers, since F, B, I and W of a stage are one idea in four forms.
 
 #include <weft/config.hpp>
 #include <weft/error.hpp>

@@ -44,7 +44,8 @@ inline void check_tokens(std::int32_t const* tokens, std::int64_t count, std::in
                   "; check how the text was made into tokens");
 }
 
-/// Both, of a batch whose inputs or targets some layer here reads.
+/// Throws weft::error unless the batch fits, and its tokens are in the vocabulary where a layer of this rank reads
+/// them.
 template <class Model>
 void check_batch(token_batch const& batch, extents largest, int accumulators, bool has_inputs, bool has_targets) {
   check_size(batch, largest, accumulators);

@@ -59,7 +59,7 @@ class stage_crossing {
     return result;
   }
 
-  /// For what F of the layers `range` converts, and backward of them.
+  /// Allocates what F of the layers `range` converts by, and what backward does where there is one.
   void make_rooms(topology::layer_range range, bool has_backward) {
     if (!is_converted || range.size() == 0) return;
     bool const has_before = is_between_layers(range.first);
@@ -92,7 +92,7 @@ class stage_crossing {
       return side[0].template view<real>(0).data();
   }
 
-  /// When they have.
+  /// After the layers have put it there: converts it into the message.
   void send_off([[maybe_unused]] Space const& space, [[maybe_unused]] real const* leaves, [[maybe_unused]] views& side,
                 [[maybe_unused]] int position, [[maybe_unused]] extents size) const {
     if constexpr (is_converted) {

@@ -83,7 +83,7 @@ struct stage_layout {
   bool has_embedding = false;
   bool has_head = false;
 
-  /// Or the loss scale.
+  /// Whether some layer reads the call's sheet while nothing is dropped: tokens, or the head the loss scale.
   [[nodiscard]] bool reads_tokens() const { return has_embedding || has_head; }
 };
 
