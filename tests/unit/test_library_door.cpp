@@ -3,6 +3,7 @@
 #include "support/guarded_memory.hpp"
 #include "support/host_library.hpp"
 #include "support/settle.hpp"
+#include "support/small_program.hpp"
 #include "toy_stage.hpp"
 
 #include <weft/pipeline/pipeline.hpp>
@@ -38,6 +39,7 @@ using weft::transport::endpoint;
 using weft::transport::in_process;
 using weft::transport::request;
 using weft_test::guarded_memory;
+using weft_test::small_program;
 
 using guarded_library = weft_test::host_library<true>;
 using guarded_door = weft::transport::library_door<guarded_library>;
@@ -50,8 +52,6 @@ schedule::program made(int ranks, int micro_batches, schedule::receive_time rece
   return schedule::lower(schedule::write_table<Policy>(ranks, micro_batches).view(),
                          {.tied = schedule::tied_stages::none, .optimizer = false, .receives = receives});
 }
-
-schedule::program small_program() { return made<schedule::one_f_one_b>(2, 2, schedule::receive_time::at_use); }
 
 /// What each rank does with a door of its own; the words of the failure that ended it, and what the library counted.
 template <class Function>

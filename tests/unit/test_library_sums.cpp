@@ -5,11 +5,8 @@
 #include "support/all_reduce_checks.hpp"
 #include "support/guarded_memory.hpp"
 #include "support/host_library.hpp"
+#include "support/small_program.hpp"
 
-#include <weft/schedule/gpipe.hpp>
-#include <weft/schedule/lower.hpp>
-#include <weft/schedule/one_f_one_b.hpp>
-#include <weft/schedule/write_table.hpp>
 #include <weft/transport/in_process.hpp>
 #include <weft/transport/library_door.hpp>
 #include <weft/transport/staged.hpp>
@@ -35,15 +32,9 @@ using weft::transport::in_process;
 using weft::transport::make_subgroup;
 using weft::transport::running_all_reduce;
 using weft_test::guarded_memory;
+using weft_test::small_program;
 using library = weft_test::host_library<true>;
 using library_door = weft::transport::library_door<library>;
-namespace schedule = weft::schedule;
-
-schedule::program small_program() {
-  return schedule::lower(
-      schedule::write_table<schedule::one_f_one_b>(2, 2).view(),
-      {.tied = schedule::tied_stages::none, .optimizer = false, .receives = schedule::receive_time::at_use});
-}
 
 /// The words of the failure that ended it.
 std::string play(int ranks, std::function<void(library_door&)> const& function, std::vector<int> const& members = {},
@@ -128,9 +119,9 @@ TEST_CASE("library sums: a message that stands still does not stop them, nor the
   std::atomic<int> wrong{0};
   auto const words = play(2, [&](library_door& door) {
     auto const own = make_subgroup(door, {0, 1}, true, "Guarded");
-    running_all_reduce<float> sum(*own, all_reduce_choice("nccl"), 64, 32001);
     device_array<float> const message(16, door.rank(), 0);
     device_array<float> const values(64, door.rank(), 1);
+    running_all_reduce<float> sum(*own, all_reduce_choice("nccl"), 64, 32001);
     // Rank 0 sends before the sum and rank 1 receives after it: in one queue they would wait in a circle.
     weft::transport::request posted;
     if (door.rank() == 0) posted = door.send_parts({nullptr, 0, message.data(), 64}, 1, 5);
@@ -203,8 +194,8 @@ TEST_CASE("library sums: one that was launched before its start failed is ended"
       [&](library_door& door) {
         auto const own = make_subgroup(door, {0, 1}, true, "Guarded");
         std::int64_t const elements = 3 + door.rank();
-        running_all_reduce<float> sum(*own, all_reduce_choice("nccl"), elements, 32001);
         device_array<float> const values(4, door.rank(), 0);
+        running_all_reduce<float> sum(*own, all_reduce_choice("nccl"), elements, 32001);
         try {
           sum.start(values.data());
         } catch (
@@ -224,10 +215,10 @@ TEST_CASE("library sums: one that was launched before its start failed is ended"
 TEST_CASE("library sums: other orders on two ranks are told, on every rank, and nothing hangs") {
   auto const words = play(2, [&](library_door& door) {
     auto const own = make_subgroup(door, {0, 1}, true, "Guarded");
-    running_all_reduce<float> one(*own, all_reduce_choice("nccl"), 3, 32001);
-    running_all_reduce<float> two(*own, all_reduce_choice("nccl"), 4, 32002);
     device_array<float> const first(3, door.rank(), 0);
     device_array<float> const second(4, door.rank(), 1);
+    running_all_reduce<float> one(*own, all_reduce_choice("nccl"), 3, 32001);
+    running_all_reduce<float> two(*own, all_reduce_choice("nccl"), 4, 32002);
     if (door.rank() == 0) one.start(first.data());
     two.start(second.data());
     if (door.rank() == 1) one.start(first.data());

@@ -6,11 +6,10 @@
 #include "support/guarded_memory.hpp"
 #include "support/guarded_numbers.hpp"
 #include "support/host_library.hpp"
+#include "support/small_program.hpp"
 
 #include <weft/collective/by_groups.hpp>
-#include <weft/schedule/lower.hpp>
-#include <weft/schedule/one_f_one_b.hpp>
-#include <weft/schedule/write_table.hpp>
+#include <weft/schedule/tags.hpp>
 #include <weft/transport/in_process.hpp>
 #include <weft/transport/library_door.hpp>
 #include <weft/transport/no_library.hpp>
@@ -43,18 +42,13 @@ using weft::transport::vendor_groups;
 using weft_test::guarded_array;
 using weft_test::guarded_copies;
 using weft_test::guarded_numbers;
+using weft_test::small_program;
 using library = weft_test::host_library<true>;
 using library_door = weft::transport::library_door<library>;
 using host_door = weft::transport::library_door<weft::transport::no_library>;
 namespace schedule = weft::schedule;
 
 constexpr int host = -1;
-
-schedule::program small_program() {
-  return schedule::lower(
-      schedule::write_table<schedule::one_f_one_b>(2, 2).view(),
-      {.tied = schedule::tied_stages::none, .optimizer = false, .receives = schedule::receive_time::at_use});
-}
 
 /// Ranks of several vendors, each with its library and a memory of its own, between which messages are staged; ranks
 /// that are `host` have neither. Returns the words of the failure that ended it.
@@ -217,10 +211,10 @@ template <template <class> class Memory, template <class> class Array>
 bool late_sum_is_right(vendor_groups& door, std::vector<int> const& groups) {
   using sum = running_all_reduce<float, Memory<float>>;
   all_reduce_choice const how("hierarchical:nccl");
-  sum one(door, how, 200, schedule::running_tag(0), {}, Memory<float>());
-  sum two(door, how, 100, schedule::running_tag(1), {}, Memory<float>());
   Array<float> first(200);
   Array<float> second(100);
+  sum one(door, how, 200, schedule::running_tag(0), {}, Memory<float>());
+  sum two(door, how, 100, schedule::running_tag(1), {}, Memory<float>());
   first.put(values<float>(true, door.rank(), 200, 0));
   second.put(values<float>(true, door.rank(), 100, 1));
   one.start(first.data());
@@ -228,7 +222,7 @@ bool late_sum_is_right(vendor_groups& door, std::vector<int> const& groups) {
   two.wait(20.0);
   one.wait(20.0);
   return first.get(200) == sums<float>(true, groups, 200, 0) && second.get(100) == sums<float>(true, groups, 100, 1) &&
-         door.turns() == (door.leads() && door.takes_turns() ? 2U : 0U);
+         (door.progress() > 0) == (door.leads() && door.takes_turns());
 }
 
 using hierarchy = weft::transport::running_hierarchical<float, guarded_numbers<float>>;
@@ -268,10 +262,10 @@ TEST_CASE("vendor hierarchy: each part that is through renews a wait's deadline,
   // reduction of the first one is through.
   std::atomic<int> wrong{0};
   auto const words = play({0, 0, 1}, [&](vendor_groups& door) {
-    hierarchy one(door, 8, schedule::running_tag(0), 1000);
-    hierarchy two(door, 8, schedule::running_tag(1), 1000);
     guarded_array<float> const first(8);
     guarded_array<float> const second(8);
+    hierarchy one(door, 8, schedule::running_tag(0), 1000);
+    hierarchy two(door, 8, schedule::running_tag(1), 1000);
     first.put(std::vector<float>(8, 1.0F));
     second.put(std::vector<float>(8, 2.0F));
     if (door.rank() == 0) meet(door, 1, false);
@@ -307,10 +301,10 @@ TEST_CASE("vendor hierarchy: a leader that gives up ends what its library has of
     auto const words = play(
         {0, 0, 1},
         [&](vendor_groups& door) {
-          hierarchy one(door, 8, schedule::running_tag(0), 1000);
-          hierarchy two(door, 8, schedule::running_tag(1), 1000);
           guarded_array<float> const first(8);
           guarded_array<float> const second(8);
+          hierarchy one(door, 8, schedule::running_tag(0), 1000);
+          hierarchy two(door, 8, schedule::running_tag(1), 1000);
           if (door.rank() == 2) meet(door, 0, false);  // what never comes
           one.start(first.data());
           two.start(second.data());
@@ -328,8 +322,8 @@ TEST_CASE("vendor hierarchy: a leader that gives up ends what its library has of
 TEST_CASE("vendor hierarchy: a sum whose start failed is not through") {
   std::atomic<int> wrong{0};
   auto const words = play({0, 0, 1}, [&](vendor_groups& door) {
-    hierarchy sum(door, 8, 32001, 1000);
     guarded_array<float> const data(8);
+    hierarchy sum(door, 8, 32001, 1000);
     if (door.rank() != 1) meet(door, 1 + door.rank() / 2, false);  // what never comes
     door.library()->give_up();
     std::string started;
@@ -362,9 +356,9 @@ TEST_CASE("vendor hierarchy: a failure on one rank ends the sums of the others, 
     auto const words = play(
         {0, 0, 1, 1},
         [&](vendor_groups& door) {
+          guarded_array<float> const data(8);
           running_all_reduce<float, guarded_numbers<float>> sum(door, all_reduce_choice("hierarchical:nccl"), 8, 32001,
                                                                 {}, guarded_numbers<float>());
-          guarded_array<float> const data(8);
           if (door.rank() == failing) throw weft::error("a rank has had enough");
           sum.start(data.data());
           sum.wait(20.0);
@@ -378,25 +372,38 @@ TEST_CASE("vendor hierarchy: a failure on one rank ends the sums of the others, 
   }
 }
 
+namespace {
+
+/// Two sums of one door at once, and their numbers, which outlive them.
+struct two_sums {
+  guarded_array<float> first;
+  guarded_array<float> second;
+  running_all_reduce<float, guarded_numbers<float>> one;
+  running_all_reduce<float, guarded_numbers<float>> two;
+
+  two_sums(vendor_groups& door, std::int64_t of_first, std::int64_t of_second)
+      : first(static_cast<std::size_t>(of_first)),
+        second(static_cast<std::size_t>(of_second)),
+        one(door, all_reduce_choice("hierarchical:nccl"), of_first, schedule::running_tag(0)),
+        two(door, all_reduce_choice("hierarchical:nccl"), of_second, schedule::running_tag(1)) {}
+};
+
+}  // namespace
+
 TEST_CASE("vendor hierarchy: a leader that never comes is named on every rank") {
   for (bool const is_queued : {false, true}) {  // the sum that ranks 0 and 1 wait for, behind another one
     CAPTURE(is_queued);
     std::vector<std::string> all(4);
     static_cast<void>(play({0, 0, 1, 1}, [&](vendor_groups& door) {
-      using sum = running_all_reduce<float, guarded_numbers<float>>;
-      all_reduce_choice const how("hierarchical:nccl");
-      sum one(door, how, 8, schedule::running_tag(0), {}, guarded_numbers<float>());
-      sum two(door, how, 8, schedule::running_tag(1), {}, guarded_numbers<float>());
-      guarded_array<float> const first(8);
-      guarded_array<float> const second(8);
+      two_sums of(door, 8, 8);
       try {
         if (door.rank() == 2)
           weft::transport::wait_until(
               door, 20.0, [] { return false; },
               [] { throw weft::error("weft::test: rank 2 plays the piano; let it", {.rank = 2}); }, [] {});
-        one.start(first.data());
-        two.start(second.data());
-        (is_queued && door.rank() == 0 ? two : one).wait(door.rank() == 1 ? 0.3 : 20.0);
+        of.one.start(of.first.data());
+        of.two.start(of.second.data());
+        (is_queued && door.rank() == 0 ? of.two : of.one).wait(door.rank() == 1 ? 0.3 : 20.0);
       } catch (weft::error const& failure) {
         all[static_cast<std::size_t>(door.rank())] = failure.what();
         throw;
@@ -416,17 +423,12 @@ TEST_CASE("vendor hierarchy: a leader that never comes is named on every rank") 
 
 TEST_CASE("vendor hierarchy: sums that begin in another order on one rank are told, and nothing hangs") {
   auto const words = play({0, 0, 1}, [&](vendor_groups& door) {
-    using sum = running_all_reduce<float, guarded_numbers<float>>;
-    all_reduce_choice const how("hierarchical:nccl");
-    sum one(door, how, 3, schedule::running_tag(0), {}, guarded_numbers<float>());
-    sum two(door, how, 4, schedule::running_tag(1), {}, guarded_numbers<float>());
-    guarded_array<float> const first(3);
-    guarded_array<float> const second(4);
-    if (door.rank() != 1) one.start(first.data());
-    two.start(second.data());
-    if (door.rank() == 1) one.start(first.data());
-    one.wait(20.0, [&] { static_cast<void>(two.advance()); });
-    two.wait(20.0);
+    two_sums of(door, 3, 4);
+    if (door.rank() != 1) of.one.start(of.first.data());
+    of.two.start(of.second.data());
+    if (door.rank() == 1) of.one.start(of.first.data());
+    of.one.wait(20.0, [&] { static_cast<void>(of.two.advance()); });
+    of.two.wait(20.0);
   });
   CHECK(words == "host library: rank 0 sums 3 elements by rank 0 where rank 1 sums 4 elements by rank 0");
 }

@@ -8,6 +8,7 @@
 /// never by which rank or thread draws it.
 
 #include <weft/config.hpp>
+#include <weft/detail/fnv1a.hpp>
 #include <weft/execution/math.hpp>
 
 #include <Kokkos_Core.hpp>
@@ -69,14 +70,7 @@ KOKKOS_INLINE_FUNCTION pair normal(std::uint32_t first, std::uint32_t second) {
   return {radius * math::cos(angle), radius * math::sin(angle)};
 }
 
-/// FNV-1a, 64 bits: what turns a parameter's name into part of a counter.
-constexpr std::uint64_t hash(std::string_view text) {
-  std::uint64_t value = 0xCBF29CE484222325ULL;
-  for (char const letter : text) {
-    value ^= static_cast<unsigned char>(letter);
-    value *= 0x100000001B3ULL;
-  }
-  return value;
-}
+/// What turns a parameter's name into part of a counter.
+constexpr std::uint64_t hash(std::string_view text) { return weft::detail::fnv1a().add(text).value(); }
 
 }  // namespace weft::inline v1::random

@@ -3,19 +3,17 @@
 #pragma once
 
 #include <weft/config.hpp>
+#include <weft/detail/fnv1a.hpp>
 #include <weft/schedule/program_view.hpp>
 
 #include <cstdint>
 
 namespace weft::inline v1::schedule {
 
-/// A number that two programs share only if they are the same, for the ranks' fingerprint (FNV-1a, 64 bits: it must
-/// work in a constant expression, and nobody forges a plan).
+/// A number that two programs share only if they are the same, for the ranks' fingerprint.
 constexpr std::uint64_t digest(program_view const& program) {
-  std::uint64_t hash = 14695981039346656037U;
-  auto const mix = [&hash](std::uint64_t value) {
-    for (int byte = 0; byte < 8; ++byte) hash = (hash ^ ((value >> (8 * byte)) & 255U)) * 1099511628211U;
-  };
+  weft::detail::fnv1a hash;
+  auto const mix = [&hash](std::uint64_t value) { hash.add(value); };
   mix(static_cast<std::uint64_t>(program.ranks()));
   mix(static_cast<std::uint64_t>(program.micro_batches));
   for (int stage = 0; stage < program.stages() * program.graph.copies; ++stage)
@@ -31,7 +29,7 @@ constexpr std::uint64_t digest(program_view const& program) {
       mix(std::uint64_t{each.slice} | (std::uint64_t{each.copy} << 16U) | (std::uint64_t{each.version} << 24U) |
           (std::uint64_t{each.part} << 32U) | (std::uint64_t{each.group} << 40U) | (std::uint64_t{each.slot} << 48U));
     }
-  return hash;
+  return hash.value();
 }
 
 }  // namespace weft::inline v1::schedule

@@ -8,6 +8,8 @@
 #include <weft/transport/agreement.hpp>
 #include <weft/transport/chosen_ranks.hpp>
 #include <weft/transport/detail/library_group.hpp>
+#include <weft/transport/detail/library_members.hpp>
+#include <weft/transport/detail/library_queue.hpp>
 #include <weft/transport/detail/library_sums.hpp>
 #include <weft/transport/device_library.hpp>
 #include <weft/transport/endpoint.hpp>
@@ -63,19 +65,26 @@ class library_door final : public relay {
   library_door(endpoint& inner, schedule::program_view const& program, Library library, library_options options = {})
       : relay(inner),
         library_(std::move(library)),
-        members_(options.members.among(inner.size())),
+        members_(inner, options.members),
         deadline_(options.deadline) {
     require_issue_order(program);
     all_or_none(
         inner, [&] { require_no_other_carrier(); }, options.deadline);
-    guarded(inner, [&] { connect(); });
+    guarded(inner, [&] {
+      try {
+        members_.connect(library_, deadline_);
+      } catch (...) {
+        give_up();
+        throw;
+      }
+    });
   }
   ~library_door() override {
     if (std::uncaught_exceptions() > exceptions_) give_up();
   }
 
   [[nodiscard]] bool moves_parts(int peer, std::string_view memory) const override {
-    return is_member(peer) ? memory == library_.memory() : inner().moves_parts(peer, memory);
+    return members_.contains(peer) ? memory == library_.memory() : inner().moves_parts(peer, memory);
   }
   [[nodiscard]] carrier carries(int peer, std::string_view memory) const override {
     return moves(peer, memory) ? carrier::library : inner().carries(peer, memory);
@@ -97,7 +106,7 @@ class library_door final : public relay {
   }
 
   void prepare_parts(bool is_send, std::size_t most_bytes, int peer, int tag) override {
-    if (!is_member(peer)) return inner().prepare_parts(is_send, most_bytes, peer, tag);
+    if (!members_.contains(peer)) return inner().prepare_parts(is_send, most_bytes, peer, tag);
     auto& most = announced_[{peer, tag, is_send}];
     most = (std::max)(most, most_bytes);
     while (free_parts_.size() < 2 * announced_.size()) grow();
@@ -116,7 +125,7 @@ class library_door final : public relay {
   }
 
   [[nodiscard]] request send_parts(outgoing_parts const& parts, int peer, int tag) override {
-    if (!is_member(peer)) return inner().send_parts(parts, peer, tag);
+    if (!members_.contains(peer)) return inner().send_parts(parts, peer, tag);
     part& mine =
         take(true, parts.head_bytes, parts.body_bytes, (std::max)(parts.body_bytes, parts.most_bytes), peer, tag);
     std::uint64_t const length = parts.body_bytes;
@@ -127,7 +136,7 @@ class library_door final : public relay {
     return enqueue(mine, const_cast<void*>(parts.body), peer);
   }
   [[nodiscard]] request receive_parts(incoming_parts const& parts, int peer, int tag) override {
-    if (!is_member(peer)) return inner().receive_parts(parts, peer, tag);
+    if (!members_.contains(peer)) return inner().receive_parts(parts, peer, tag);
     part& mine = take(false, parts.head_bytes, parts.body_bytes, parts.body_bytes, peer, tag);
     mine.head = parts.head;
     mine.head_post = inner().receive(mine.text, text_bytes, peer, tag);
@@ -138,7 +147,7 @@ class library_door final : public relay {
   [[nodiscard]] std::unique_ptr<device_collectives> make_device_library(std::vector<int> const& members,
                                                                         std::string_view memory) override {
     for (int const each : members)
-      if (!is_member(each)) return {};
+      if (!members_.contains(each)) return {};
     if (memory != library_.memory()) return {};
     std::unique_ptr<sums> made;
     guarded(inner(), [&] {
@@ -147,7 +156,7 @@ class library_door final : public relay {
       if (among->rank() == 0) id = Library::make_identity();
       broadcast(*among, &id, sizeof(id), 0, deadline_);
       Library library = library_.another();
-      start(library, id, among->rank(), among->size());
+      detail::start_library(inner(), library, id, among->rank(), among->size(), deadline_);
       made = std::make_unique<sums>(inner(), *this, std::move(library), sums_);
     });
     return made;
@@ -166,7 +175,7 @@ class library_door final : public relay {
       if (!inner().test(mine.head_post)) return false;
       if (!mine.is_send) read_head(mine, inner().received_bytes());
     }
-    if (mine.of->state != group_state::done) return move_inner();
+    if (mine.of->state != detail::library_state::done) return move_inner();
     if (!mine.is_send) received_ = mine.head_bytes + mine.body_bytes;
     give_back(mine, posted);
     return true;
@@ -190,20 +199,17 @@ class library_door final : public relay {
 
   void check_failure() override {
     inner().check_failure();
-    if (!is_broken_ && is_connected()) check_library();
+    if (!is_broken_ && members_.are_connected()) detail::check_library(inner(), library_);
   }
 
   /// Groups that were launched so far.
-  [[nodiscard]] std::size_t groups() const { return launched_; }
+  [[nodiscard]] std::size_t groups() const { return queue_.launched(); }
 
  private:
-  using group_state = detail::library_group::state_type;
   using group = detail::library_group;
   using sums = detail::library_sums<Library>;
   using part = detail::library_part;
   static constexpr std::size_t text_bytes = part::text_bytes;
-
-  [[nodiscard]] int own_rank() const { return inner().global_rank(inner().rank()); }
 
   /// What the door inside has under way moves also while only the library is waited for: another rank may need it
   /// first. False, as `test` is then.
@@ -214,92 +220,21 @@ class library_door final : public relay {
   }
 
   [[noreturn]] void fail(std::string const& what, int peer = -1, int tag = -1) const {
-    int const other = peer < 0 ? -1 : inner().global_rank(peer);
-    throw error("weft::transport::" + std::string(Library::name) + ": rank " + std::to_string(own_rank()) +
-                    (other < 0 ? "" : " and rank " + std::to_string(other)) + ": " + what,
-                {.rank = own_rank(), .peer = other, .tag = tag});
+    detail::fail_library<Library>(inner(), what, peer, tag);
   }
 
-  [[nodiscard]] bool is_member(int rank) const {
-    return is_connected() && std::binary_search(members_.begin(), members_.end(), rank);
-  }
-  [[nodiscard]] bool is_connected() const {
-    return members_.size() > 1 && std::binary_search(members_.begin(), members_.end(), inner().rank());
-  }
   [[nodiscard]] bool moves(int peer, std::string_view memory) const {
-    return memory == library_.memory() && is_member(peer);
-  }
-  [[nodiscard]] int library_rank(int rank) const {
-    return static_cast<int>(std::lower_bound(members_.begin(), members_.end(), rank) - members_.begin());
+    return memory == library_.memory() && members_.contains(peer);
   }
 
   void require_no_other_carrier() const {
-    if (!members_.empty() && (members_.front() < 0 || members_.back() >= inner().size()))
-      fail("one of its ranks does not exist; name ranks 0 to " + std::to_string(inner().size() - 1));
+    members_.require_existing();
     for (int peer = 0; peer < inner().size(); ++peer)
-      if (is_connected() && inner().carries(peer, library_.memory()) == carrier::mpi)
+      if (members_.are_connected() && inner().carries(peer, library_.memory()) == carrier::mpi)
         fail(
             "MPI is handed device memory between them, and must not be in flight beside a vendor's library; build this "
             "door on one that moves host memory alone",
             peer);
-  }
-
-  /// Each member says whom it takes for members, by a hash of the list, and the lowest one the identity that it has
-  /// made.
-  void connect() {
-    typename Library::identity id{};
-    std::string own;
-    all_or_none(
-        inner(),
-        [&] {
-          if (!is_connected()) return;
-          own = members_hash();
-          if (inner().rank() != members_.front()) return;
-          id = Library::make_identity();
-          own.append(reinterpret_cast<char const*>(&id), sizeof(id));
-        },
-        deadline_);
-    auto const everybodys = gather_texts(inner(), own, deadline_);  // identities of other vendors have other sizes
-    if (!is_connected()) return;
-    try {
-      std::string const wanted = members_hash();
-      for (int const each : members_) {
-        auto const& said = everybodys[static_cast<std::size_t>(each)];
-        if (said.compare(0, wanted.size(), wanted) != 0)
-          fail("the one names ranks " + members_text() +
-                   " as members, and the other one does not; name the same ranks on all of them",
-               each);
-      }
-      auto const& first = everybodys[static_cast<std::size_t>(members_.front())];
-      if (first.size() != wanted.size() + sizeof(id))
-        fail("they have different libraries; name ranks of one vendor as members", members_.front());
-      std::memcpy(&id, first.data() + wanted.size(), sizeof(id));
-      start(library_, id, library_rank(inner().rank()), static_cast<int>(members_.size()));
-    } catch (...) {
-      give_up();
-      throw;
-    }
-  }
-  [[nodiscard]] std::string members_text() const {
-    std::string text;
-    for (int const each : members_) text += (text.empty() ? "" : ", ") + std::to_string(inner().global_rank(each));
-    return text;
-  }
-  [[nodiscard]] std::string members_hash() const {  // FNV-1a, of any number of them 8 bytes
-    std::uint64_t hash = 14695981039346656037U;
-    for (int const each : members_) hash = (hash ^ static_cast<std::uint64_t>(each)) * 1099511628211U;
-    return {reinterpret_cast<char const*>(&hash), sizeof(hash)};
-  }
-
-  void start(Library& library, typename Library::identity const& id, int rank, int size) {
-    library.connect(id, rank, size);
-    wait_until(
-        inner(), deadline_, [&] { return library.is_ready(); },
-        [&](double waited) {
-          fail("the library's start took more than " + std::to_string(static_cast<long>(waited)) +
-               " s; a rank is slow, stopped, or names other members");
-        },
-        [] {});
   }
 
   void grow() {
@@ -309,7 +244,7 @@ class library_door final : public relay {
 
   /// `moved_bytes`: what the library is told, at both ends alike.
   part& take(bool is_send, std::size_t head_bytes, std::size_t body_bytes, std::size_t moved_bytes, int peer, int tag) {
-    if (is_broken_) fail("an earlier message was given up", peer, tag);
+    if (is_broken_) fail("an earlier message was given up, since a rank had failed; start the job again", peer, tag);
     if (head_bytes + sizeof(std::uint64_t) > text_bytes)
       fail("a head of " + std::to_string(head_bytes) + " bytes came where " +
                std::to_string(text_bytes - sizeof(std::uint64_t)) + " are the most; put the rest into the body",
@@ -340,7 +275,8 @@ class library_door final : public relay {
     group& target = open_ != nullptr ? *open_ : take_group();
     mine.of = &target;
     ++target.users;
-    if (mine.moved_bytes > 0) target.bodies.push_back({data, mine.moved_bytes, library_rank(peer), mine.is_send});
+    if (mine.moved_bytes > 0)
+      target.bodies.push_back({data, mine.moved_bytes, members_.library_rank(peer), mine.is_send});
     if (open_ == nullptr) {
       close(target);
       try {
@@ -372,55 +308,30 @@ class library_door final : public relay {
     group& mine = *free_groups_.back();
     free_groups_.pop_back();
     mine.bodies.clear();
-    mine.state = group_state::collecting;
-    mine.next = nullptr;
+    mine.state = detail::library_state::collecting;
     return mine;
   }
 
   void close(group& mine) {
     if (mine.users == 0) return free_groups_.push_back(&mine);
     if (mine.bodies.empty()) {  // nothing for the library
-      mine.state = group_state::done;
+      mine.state = detail::library_state::done;
       return;
     }
-    mine.state = group_state::waiting;
-    (last_ == nullptr ? first_ : last_->next) = &mine;
-    last_ = &mine;
-    if (next_ == nullptr) next_ = &mine;
+    queue_.push(mine);
   }
 
-  /// Launches what the library can take, and notes what has ended.
   void advance() {
-    if (first_ == nullptr || is_broken_) return;
-    check_library();
-    for (; next_ != nullptr; next_ = next_->next) {
-      group& mine = *next_;
-      if (mine.state == group_state::waiting) launch(mine);
-      if (!library_.is_ready()) break;
-      mine.mark = library_.mark();
-      mine.state = group_state::running;
-    }
-    while (first_ != nullptr && first_->state == group_state::running && library_.is_done(first_->mark)) {
-      group& ended = *first_;
-      first_ = ended.next;
-      if (first_ == nullptr) last_ = nullptr;
-      ended.state = group_state::done;
-      if (ended.users == 0) free_groups_.push_back(&ended);
-    }
-  }
-
-  /// Where another rank has said why it failed, that is told, and not what the library makes of it.
-  void check_library() {
-    try {
-      library_.check();
-    } catch (error const&) {
-      inner().check_failure();
-      throw;
-    }
+    if (queue_.is_empty() || is_broken_) return;
+    detail::check_library(inner(), library_);
+    queue_.advance(
+        library_, [this](group& mine) { launch(mine); },
+        [this](group& ended) {
+          if (ended.users == 0) free_groups_.push_back(&ended);
+        });
   }
 
   void launch(group& mine) {
-    library_.follow();
     library_.begin_group();
     try {
       for (auto const& each : mine.bodies)
@@ -437,8 +348,6 @@ class library_door final : public relay {
       throw;
     }
     library_.end_group();
-    mine.state = group_state::launching;
-    ++launched_;
   }
 
   void read_head(part& mine, std::size_t bytes) {
@@ -471,7 +380,7 @@ class library_door final : public relay {
   }
 
   Library library_;
-  std::vector<int> members_;
+  detail::library_members<Library> members_;
   double deadline_;
   std::vector<sums*> sums_;                                      // that live
   std::map<std::tuple<int, int, bool>, std::size_t> announced_;  // the most, of all that share a tag
@@ -479,11 +388,8 @@ class library_door final : public relay {
   std::vector<part*> free_parts_;
   std::vector<std::unique_ptr<group>> groups_;
   std::vector<group*> free_groups_;
-  group* open_ = nullptr;   // that posts go to
-  group* first_ = nullptr;  // of those that have not ended, in the order of their launches
-  group* last_ = nullptr;
-  group* next_ = nullptr;  // to be launched, or being so
-  std::size_t launched_ = 0;
+  group* open_ = nullptr;  // that posts go to
+  detail::library_queue<group> queue_;
   std::size_t received_ = 0;
   bool is_broken_ = false;
   int exceptions_ = std::uncaught_exceptions();

@@ -29,6 +29,11 @@ struct way {
   endpoint* door = nullptr;
 };
 
+namespace detail {
+/// Two times are alike up to this ratio: no measurement of a busy machine is finer.
+inline constexpr double as_good = 1.05;
+}  // namespace detail
+
 /// How long bodies take from one rank to another, by each of several ways: measured points, and between two of them the
 /// line latency + bytes / bandwidth that joins them. Both ranks of a pair hold the same numbers.
 class link_table {
@@ -59,12 +64,11 @@ class link_table {
   /// The first of those that were measured and take 5 % more than the quickest at most: so list what costs least
   /// beside time first. -1 where none was.
   [[nodiscard]] int best(int peer, int ways, std::size_t bytes) const {
-    constexpr double as_good = 1.05;  // no measurement of a busy machine is finer
     double quickest = std::numeric_limits<double>::infinity();
     for (int each = 0; each < ways; ++each)
       if (knows(peer, each)) quickest = (std::min)(quickest, seconds(peer, each, bytes));
     for (int each = 0; each < ways; ++each)
-      if (knows(peer, each) && seconds(peer, each, bytes) <= as_good * quickest) return each;
+      if (knows(peer, each) && seconds(peer, each, bytes) <= detail::as_good * quickest) return each;
     return -1;
   }
 
@@ -130,8 +134,6 @@ class link_times {
   }
 
  private:
-  static constexpr double as_good = 1.05;
-
   void move(endpoint& door, bool sends) const {
     request posted = sends ? door.send_parts({nullptr, 0, body_, bytes_}, peer_, schedule::tags::state)
                            : door.receive_parts({nullptr, 0, body_, bytes_}, peer_, schedule::tags::state);

@@ -107,7 +107,6 @@ class vendor_groups final : public relay {
       if (is_over || first_->progress_of_turn() != before) ++progress_;
       if (!is_over) return;
       first_ = first_->next_;
-      ++turns_;
     }
   }
   /// Changes whenever a part of the sum whose turn it is is through.
@@ -124,8 +123,6 @@ class vendor_groups final : public relay {
     last_ = first_;
     while (last_ != nullptr && last_->next_ != nullptr) last_ = last_->next_;
   }
-  /// How many sums have had their turn.
-  [[nodiscard]] std::size_t turns() const { return turns_; }
 
  private:
   static constexpr std::uint8_t on_device = 1;      // a rank of itself: the host may not touch its numbers
@@ -194,7 +191,6 @@ class vendor_groups final : public relay {
   std::unique_ptr<endpoint> leaders_;
   turn* first_ = nullptr;  // whose turn it is
   turn* last_ = nullptr;
-  std::size_t turns_ = 0;
   std::size_t progress_ = 0;
 };
 

@@ -150,7 +150,9 @@ class nccl_calls {
 
   ncclResult_t progress() {
     if (state_->ranks == nullptr)
-      throw error("weft::transport::" + std::string(name) + ": it was aborted, or never started");
+      throw error("weft::transport::" + std::string(name) +
+                  ": it was aborted after a failure, or never started; see the first message of this rank, and start "
+                  "the job again");
     ncclResult_t found = ncclSuccess;
     begun(ncclCommGetAsyncError(state_->ranks, &found), "ncclCommGetAsyncError");
     begun(found, "a message");

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <weft/config.hpp>
+#include <weft/transport/detail/library_queue.hpp>
 #include <weft/transport/endpoint.hpp>
 
 #include <cstddef>
@@ -13,7 +14,6 @@ namespace weft::inline v1::transport::detail {
 
 /// What a vendor's library is told between the begin and the end of a group; see library_door.hpp.
 struct library_group {
-  enum class state_type : std::uint8_t { collecting, waiting, launching, running, done };
   struct body {
     void* data = nullptr;
     std::size_t bytes = 0;
@@ -22,7 +22,7 @@ struct library_group {
   };
 
   std::vector<body> bodies;
-  state_type state = state_type::collecting;
+  library_state state = library_state::collecting;
   std::uint64_t mark = 0;
   std::size_t users = 0;          ///< requests that were not tested to their end
   library_group* next = nullptr;  ///< launched after this one

@@ -3,7 +3,8 @@
 #pragma once
 
 #include <weft/config.hpp>
-#include <weft/error.hpp>
+#include <weft/transport/detail/library_members.hpp>
+#include <weft/transport/detail/library_queue.hpp>
 #include <weft/transport/device_library.hpp>
 #include <weft/transport/endpoint.hpp>
 
@@ -12,15 +13,13 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
-#include <string>
 #include <utility>
 #include <vector>
 
 namespace weft::inline v1::transport::detail {
 
 /// Collectives by a vendor's library, on a communicator and in a queue of their own, so that none stands behind a
-/// message of the pipeline; see library_door.hpp, which makes, tests and outlives it. They are launched in the order of
-/// their posts, each once the library has taken over the one before, and nothing waits.
+/// message of the pipeline; see library_door.hpp, which makes, tests and outlives it.
 template <device_library Library>
 class library_sums final : public device_collectives {
  public:
@@ -28,14 +27,13 @@ class library_sums final : public device_collectives {
 
   /// One of them; a request's handle is its address.
   struct sum {
-    enum class state_type : std::uint8_t { waiting, launching, running, done };
     library_sums* of = nullptr;
     void* data = nullptr;
     std::int64_t elements = 0;
     summand type = summand::f32;
     what kind = what::all_reduce;
     int root = 0;
-    state_type state = state_type::waiting;
+    library_state state = library_state::collecting;
     std::uint64_t mark = 0;
     sum* next = nullptr;  ///< launched after this one
   };
@@ -68,7 +66,7 @@ class library_sums final : public device_collectives {
     library_sums& of = *mine.of;
     if (of.is_broken_) of.fail();
     of.advance();
-    if (mine.state != sum::state_type::done) return false;
+    if (mine.state != library_state::done) return false;
     of.free_.push_back(&mine);
     posted = {};
     return true;
@@ -81,7 +79,7 @@ class library_sums final : public device_collectives {
     posted = {};
   }
 
-  [[nodiscard]] std::size_t ended() const override { return ended_; }
+  [[nodiscard]] std::size_t ended() const override { return queue_.ended(); }
 
   void give_up() noexcept override {
     if (is_broken_) return;
@@ -98,14 +96,8 @@ class library_sums final : public device_collectives {
     }
     sum& mine = *free_.back();
     free_.pop_back();
-    mine = {this, data, elements, type, kind, root, sum::state_type::waiting, 0, nullptr};
-    if (elements > 0) {
-      (last_ == nullptr ? first_ : last_->next) = &mine;
-      last_ = &mine;
-      if (next_ == nullptr) next_ = &mine;
-    } else {
-      mine.state = sum::state_type::done;
-    }
+    mine = {this, data, elements, type, kind, root, library_state::done, 0, nullptr};
+    if (elements > 0) queue_.push(mine);
     try {
       advance();
     } catch (...) {  // it may have been launched, and nobody else knows of it
@@ -118,38 +110,14 @@ class library_sums final : public device_collectives {
   }
 
   [[noreturn]] void fail() const {
-    int const own = inner_.global_rank(inner_.rank());
-    throw error("weft::transport::" + std::string(Library::name) + ": rank " + std::to_string(own) +
-                    ": an earlier collective was given up",
-                {.rank = own});
+    fail_library<Library>(inner_, "an earlier collective was given up, since a rank had failed; start the job again");
   }
 
   void advance() {
-    if (first_ == nullptr) return;
-    try {
-      library_.check();
-    } catch (error const&) {
-      inner_.check_failure();  // where another rank has said why, that is told
-      throw;
-    }
-    for (; next_ != nullptr; next_ = next_->next) {
-      sum& mine = *next_;
-      if (mine.state == sum::state_type::waiting) {
-        if (!library_.is_ready()) break;
-        library_.follow();
-        launch(mine);
-        mine.state = sum::state_type::launching;
-      }
-      if (!library_.is_ready()) break;
-      mine.mark = library_.mark();
-      mine.state = sum::state_type::running;
-    }
-    while (first_ != nullptr && first_->state == sum::state_type::running && library_.is_done(first_->mark)) {
-      first_->state = sum::state_type::done;
-      ++ended_;
-      first_ = first_->next;
-    }
-    if (first_ == nullptr) last_ = nullptr;
+    if (queue_.is_empty()) return;
+    check_library(inner_, library_);
+    queue_.advance(
+        library_, [this](sum const& mine) { launch(mine); }, [](sum const&) {});
   }
 
   void launch(sum const& mine) {
@@ -166,10 +134,7 @@ class library_sums final : public device_collectives {
   std::vector<library_sums*>& all_;
   std::vector<std::unique_ptr<sum>> owned_;
   std::vector<sum*> free_;
-  sum* first_ = nullptr;  // of those that have not ended, in the order of their launches
-  sum* last_ = nullptr;
-  sum* next_ = nullptr;  // to be launched, or being so
-  std::size_t ended_ = 0;
+  library_queue<sum> queue_;
   bool is_broken_ = false;
   int exceptions_ = std::uncaught_exceptions();
 };
