@@ -18,6 +18,7 @@
 #include <weft/train/learning_rate.hpp>
 #include <weft/train/loss_scale.hpp>
 #include <weft/train/measured_speeds.hpp>
+#include <weft/train/norm_blocks.hpp>
 #include <weft/train/replica.hpp>
 #include <weft/train/replica_digest.hpp>
 #include <weft/train/square_sum.hpp>

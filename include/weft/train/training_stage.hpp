@@ -3,16 +3,14 @@
 #pragma once
 
 /// @file
-/// Longer than most headers: REDUCE_GRAD, NORM, VALIDATE and STEP share the blocks of one message and the slots of one
-/// store.
+/// Longer than most headers: REDUCE_GRAD, NORM, VALIDATE and STEP share one message and the slots of one store.
 
 #include <weft/config.hpp>
 #include <weft/error.hpp>
 #include <weft/execution/graph.hpp>
 #include <weft/execution/kokkos.hpp>
-#include <weft/execution/mirror.hpp>
-#include <weft/execution/reduce.hpp>
 #include <weft/model/model_stage.hpp>
+#include <weft/parameters/parameter_descriptor.hpp>
 #include <weft/parameters/parameter_store.hpp>
 #include <weft/pipeline/boundary_view.hpp>
 #include <weft/pipeline/stage_context.hpp>
@@ -22,6 +20,7 @@
 #include <weft/train/adamw.hpp>
 #include <weft/train/gradient_reduction.hpp>
 #include <weft/train/loss_scale.hpp>
+#include <weft/train/norm_blocks.hpp>
 #include <weft/train/post_validation.hpp>
 #include <weft/train/replica.hpp>
 #include <weft/train/tied_gradients.hpp>
@@ -37,6 +36,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace weft::inline v1::train {
@@ -70,16 +70,19 @@ class training_stage {
         reduction_(model_.parameters(), model_.layer_of_entry(), ranks.holders_of_stage(), reduction, deadline,
                    ranks.sums_in_place()) {
     own_stages_ = stages_of(graph, door_.rank());
-    lay_out_blocks(layers);
     find_tied(layers, graph);
+    std::vector<parameters::parameter_descriptor> all;
+    std::vector<int> counted_stages;  // whose copy 0 is here: NORM counts no parameter twice
     for (int stage = 0; stage < graph.stages; ++stage) {
-      if (graph.rank_of(stage) == door_.rank()) counted_stages_.push_back(stage);
+      for (auto& each : model_type::describe(layers[static_cast<std::size_t>(stage)])) all.push_back(std::move(each));
+      if (graph.rank_of(stage) == door_.rank()) counted_stages.push_back(stage);
       auto const& range = layers[static_cast<std::size_t>(stage)];
       if (range.last != Model::layer_count || range.first == Model::layer_count) continue;
       head_rank_ = graph.rank_of(stage);
       for (int copy = 0; copy < graph.copies; ++copy)
         has_head_ = has_head_ || graph.rank_of(stage, copy) == door_.rank();
     }
+    blocks_ = decltype(blocks_)(all, std::move(counted_stages));
     lock_while_building_ = {};
   }
 
@@ -118,7 +121,7 @@ class training_stage {
     {
       auto const lock = door_.launch_lock();
       std::fill(shared_.begin(), shared_.end(), 0.0);
-      if (ranks_.index() == 0) add_own_blocks(shared_);  // the other replicas' gradients are the same
+      if (ranks_.index() == 0) blocks_.put(space_, store(), shared_);  // the other replicas' gradients are the same
       add_own_losses(shared_);
       shared_[stop_place()] = wants_stop_ ? 1.0 : 0.0;
     }
@@ -136,13 +139,13 @@ class training_stage {
     auto& state = validation_->collect(on_turn);
     {
       auto const lock = door_.launch_lock();
-      add_own_blocks(state);
+      blocks_.put(space_, store(), state);
       add_own_losses(state);
       if (wants_stop_) state[stop_place()] = 1.0;
     }
     bool const is_last = validation_->is_last();
     if (is_last && ranks_.count() > 1)  // its own pipeline's losses and wishes; the gradients are the same in all
-      transport::all_reduce_sum(*ranks_.holders(), state.data() + block_count_, micro_batches_ + 1, deadline_);
+      transport::all_reduce_sum(*ranks_.holders(), state.data() + blocks_.size(), micro_batches_ + 1, deadline_);
     read_state(state);
     std::size_t const steps = stop_place() + 1;  // by rank: the factor that it takes
     state[steps + static_cast<std::size_t>(door_.rank())] = speculates_ || is_last ? factor_ : waits;
@@ -229,7 +232,7 @@ class training_stage {
   void post_validate(int micro_batches, bool always_speculates) {
     auto const ranks = static_cast<std::size_t>(door_.size());
     validation_ = std::make_unique<post_validation>(
-        door_, block_count_ + static_cast<std::size_t>(micro_batches) + 1 + ranks, deadline_);
+        door_, blocks_.size() + static_cast<std::size_t>(micro_batches) + 1 + ranks, deadline_);
     always_speculates_ = always_speculates;
   }
 
@@ -273,7 +276,8 @@ class training_stage {
       auto const lock = door_.launch_lock();
       add_own_losses(shared_);
     }
-    transport::all_reduce_sum(ranks_.world(), shared_.data() + block_count_, shared_.size() - block_count_, deadline_);
+    transport::all_reduce_sum(ranks_.world(), shared_.data() + blocks_.size(), shared_.size() - blocks_.size(),
+                              deadline_);
     read_losses(shared_);
   }
 
@@ -325,22 +329,6 @@ class training_stage {
     return mine;
   }
 
-  /// The same on every rank: owners (use site 0) sorted by name, each with its blocks.
-  void lay_out_blocks(std::vector<topology::layer_range> const& layers) {
-    for (auto const& range : layers)
-      for (auto const& each : model_type::describe(range))
-        if (each.use_site == 0) block_of_[each.name] = static_cast<std::int64_t>(each.elements());
-    std::int64_t next = 0;
-    for (auto& [name, place] : block_of_) {
-      std::int64_t const count = reduction::blocks_of(place);
-      place = next;
-      next += count;
-    }
-    block_count_ = static_cast<std::size_t>(next);
-    blocks_ = decltype(blocks_)("weft::block_norms", block_count_);
-    blocks_host_ = execution::make_mirror("weft::block_norms_mirror", blocks_);
-  }
-
   /// The sites of one copy are added up apart from those of another.
   void find_tied(std::vector<topology::layer_range> const& layers, topology::stage_graph_view const& graph) {
     using site = typename tied_type::site;
@@ -368,7 +356,7 @@ class training_stage {
     own_micro_batches_ = static_cast<std::size_t>(batch.micro_batches);
     first_micro_batch_ = static_cast<std::size_t>(first);
     micro_batches_ = static_cast<std::size_t>(micro_batches);
-    shared_.resize(block_count_ + micro_batches_ + 1);
+    shared_.resize(blocks_.size() + micro_batches_ + 1);
   }
 
   void reduce_tied() {
@@ -398,7 +386,7 @@ class training_stage {
     }
   }
 
-  [[nodiscard]] std::size_t stop_place() const { return block_count_ + micro_batches_; }
+  [[nodiscard]] std::size_t stop_place() const { return blocks_.size() + micro_batches_; }
 
   /// Holds the launch lock.
   void start_update() {
@@ -414,9 +402,7 @@ class training_stage {
   /// Norm, losses and wish to stop out of what the ranks have put together, and what STEP has to do.
   void read_state(std::vector<double> const& from) {
     stop_requested_ = from[stop_place()] > 0.0;
-    double sum = 0.0;
-    for (std::size_t block = 0; block < block_count_; ++block) sum += from[block];
-    norm_ = std::sqrt(sum) / update_.loss_scale;
+    norm_ = std::sqrt(blocks_.sum(from)) / update_.loss_scale;
     read_losses(from);
     decide();
   }
@@ -433,42 +419,22 @@ class training_stage {
     factor_ = !is_finite ? 0.0 : update_.clip > 0.0 && norm_ > update_.clip ? update_.clip / norm_ : 1.0;
   }
 
-  void add_own_blocks(std::vector<double>& into) {
-    auto const counts = [&](auto const& entry) {
-      return entry.descriptor.use_site == 0 && !entry.descriptor.frozen &&
-             std::find(counted_stages_.begin(), counted_stages_.end(), entry.stage) != counted_stages_.end();
-    };
-    for (auto const& entry : store().entries())
-      if (counts(entry))
-        block_norms(space_, static_cast<typename store_type::weight const*>(store().gradient(entry).data()),
-                    entry.elements, blocks_.data() + block_of_.at(entry.descriptor.name));
-    Kokkos::deep_copy(space_, blocks_host_, blocks_);
-    execution::fence(space_, "weft::norm");
-    for (auto const& entry : store().entries()) {
-      if (!counts(entry)) continue;
-      auto const place = static_cast<std::size_t>(block_of_.at(entry.descriptor.name));
-      auto const count = static_cast<std::size_t>(reduction::blocks_of(entry.elements));
-      for (std::size_t block = place; block < place + count; ++block) into[block] = blocks_host_(block);
-    }
-  }
-
   void add_own_losses(std::vector<double>& into) {
     if (!has_head_) return;
     auto const& sums = model_.loss_sums();
     for (std::size_t micro_batch = 0; micro_batch < own_micro_batches_; ++micro_batch)
-      into[block_count_ + first_micro_batch_ + micro_batch] += sums[micro_batch];
+      into[blocks_.size() + first_micro_batch_ + micro_batch] += sums[micro_batch];
   }
 
   void read_losses(std::vector<double> const& from) {
     loss_sum_ = 0.0;
     for (std::size_t micro_batch = 0; micro_batch < micro_batches_; ++micro_batch)
-      loss_sum_ += from[block_count_ + micro_batch];
+      loss_sum_ += from[blocks_.size() + micro_batch];
   }
 
   using gradient_view = decltype(std::declval<store_type&>().gradient(std::declval<store_type&>().entries()[0]));
   using tied_type = tied_gradient<gradient_view, Space>;
   using step_values = adamw_values<typename store_type::weight>;
-  using block_storage = Kokkos::View<double*, Kokkos::LayoutRight, typename Space::memory_space>;
 
   replica const& ranks_;
   transport::endpoint& door_;  // to the ranks of this pipeline
@@ -477,14 +443,10 @@ class training_stage {
   Space space_;
   model_type model_;
   gradient_reduction<store_type, Space> reduction_;
-  std::map<std::string, std::int64_t> block_of_;
-  std::size_t block_count_ = 0;
-  block_storage blocks_;
-  execution::mirror_of<block_storage> blocks_host_;
+  norm_blocks<store_type, Space> blocks_;
   std::vector<tied_type> tied_;
-  int head_rank_ = 0;                ///< of copy 0
-  bool has_head_ = false;            ///< of any copy
-  std::vector<int> counted_stages_;  ///< those whose copy 0 is here: NORM counts no parameter twice
+  int head_rank_ = 0;      ///< of copy 0
+  bool has_head_ = false;  ///< of any copy
 
   adamw optimizer_;
   adamw_value_slots<typename store_type::weight, Space> step_values_;
